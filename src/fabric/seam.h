@@ -9,6 +9,10 @@
 
 #include "src/fabric/fabric.h"
 
+/* For backends and layers: makes the head of an instance. Every member of `ops` must be there; the
+ * table must outlive the instance. */
+void fabric_init(struct fabric *f, const struct fabric_ops *ops);
+
 enum fabric_error fabric_guarantees(struct fabric *f, struct fabric_guarantees *out);
 enum fabric_error fabric_destroy(struct fabric *f);
 enum fabric_error fabric_poll(struct fabric *f, struct fabric_event *events, size_t capacity,
