@@ -97,7 +97,7 @@ def run_program(program, timeout=300, env=None):
     report.output = ran.out + ran.err
     finished, planned = _read_tap(report, ran.out)
     if ran.status is None:
-        report.fail(f"{_guess_running(program, finished)}: hung, no end within {timeout} s")
+        report.fail(f"{_guess_running(program, finished)}: hung, no end within {timeout:.0f} s")
     elif ran.status < 0 or len(finished) < planned:
         how = f"signal {-ran.status}" if ran.status < 0 else f"exit {ran.status}"
         report.fail(f"{_guess_running(program, finished)}: died ({how}): {_last_words(ran)}")
@@ -130,7 +130,7 @@ def run_scenarios(variant, path="scenarios", timeout=600, env=None):
     lines = ran.out.rstrip("\n").split("\n")
     counts = SUMMARY.match(lines[-1])
     if ran.status is None:
-        report.fail(f"hung, no end within {timeout} s")
+        report.fail(f"hung, no end within {timeout:.0f} s")
     elif not counts:
         report.fail(f"no count at the end (exit {ran.status}): {_last_words(ran)}")
     else:

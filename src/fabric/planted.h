@@ -4,10 +4,10 @@
  *
  *     if (PLANTED(hca_pkey_raw_compare) ? a == b : (a & 0x7fff) == (b & 0x7fff))
  *
- * Only the variant `planted` (VARIANT=planted, -DMEMKV_PLANTED) contains them; there the environment
- * variable MEMKV_PLANTED=room_what selects one, and none is active without it. Everywhere else
- * PLANTED() is the constant 0 and leaves nothing in the object. Names are [a-z0-9_]+ and begin with
- * the room. `make planted` finds the names by reading the sources.
+ * Only the variant `planted` (-DMEMKV_PLANTED) contains them; there the environment variable
+ * MEMKV_PLANTED=room_what selects one, and none is active without it. Everywhere else PLANTED() is
+ * the constant 0 and leaves nothing in the object. Names are [a-z0-9_]+ and begin with the room.
+ * `make planted` finds the names by reading the sources.
  */
 #ifndef MEMKV_SRC_FABRIC_PLANTED_H
 #define MEMKV_SRC_FABRIC_PLANTED_H
