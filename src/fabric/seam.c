@@ -13,7 +13,7 @@
 #define LOG_LINE_MAX 1000
 
 /* The list and the table are the same operations in the same order with the same types. */
-#define X(upper, lower, parameters, arguments)                                                     \
+#define X(upper, lower, parameters, arguments, fault)                                                     \
     _Static_assert(offsetof(struct fabric_ops, lower) ==                                           \
                        FABRIC_OP_##upper * sizeof(void (*)(void)),                                 \
                    "ops.def has " #lower " at another position than struct fabric_ops");           \
@@ -28,7 +28,7 @@
 void fabric_init(struct fabric *f, const struct fabric_ops *ops)
 {
     assert(f && ops);
-#define X(upper, lower, parameters, arguments) assert(ops->lower);
+#define X(upper, lower, parameters, arguments, fault) assert(ops->lower);
 #include "src/fabric/ops.def"
 #undef X
     memset(f, 0, sizeof(*f));
