@@ -32,7 +32,7 @@ static uint64_t arrival_time(struct net_port *from, uint64_t arrival)
         arrival += sim_random_below(sim, fault->jitter + 1);
     if (arrival < fault->last_arrival && !PLANTED(world_jitter_overtakes))
         arrival = fault->last_arrival;
-    if (fault->reorder && sim_chance(sim, fault->reorder)) {
+    if (fault->reorder && sim_chance(sim, fault->reorder) && !PLANTED(world_reorder_never)) {
         uint64_t times = sim_random_between(sim, 1, OVERTAKEN_BY_MAX);
         return arrival + times * (from->cached_ns + from->latency);
     }
