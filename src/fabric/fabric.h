@@ -236,17 +236,19 @@ struct fabric_ops {
 
 /* Positions in the table. */
 enum fabric_op {
-#define X(upper, lower, parameters, arguments) FABRIC_OP_##upper,
+#define X(upper, lower, parameters, arguments, fault) FABRIC_OP_##upper,
 #include "src/fabric/ops.def"
 #undef X
     FABRIC_OP_COUNT
 };
 
-/* The head of every instance, first member of a backend's or layer's own structure. */
+/* The head of every instance, first member of a backend's or layer's own structure; made by
+ * fabric_init and then kept by the seam. */
 struct fabric {
     const struct fabric_ops *ops;
     uint64_t calls[FABRIC_OP_COUNT];  /* by position in the table */
     uint64_t errors[FABRIC_OP_COUNT]; /* calls that returned an error */
+    uint64_t last_now, last_event;    /* ns; neither may decrease */
 };
 
 #include "src/fabric/seam.h"

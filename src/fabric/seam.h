@@ -9,6 +9,10 @@
 
 #include "src/fabric/fabric.h"
 
+/* For backends and layers: makes the head of an instance. Every member of `ops` must be there; the
+ * table must outlive the instance. */
+void fabric_init(struct fabric *f, const struct fabric_ops *ops);
+
 enum fabric_error fabric_guarantees(struct fabric *f, struct fabric_guarantees *out);
 enum fabric_error fabric_destroy(struct fabric *f);
 enum fabric_error fabric_poll(struct fabric *f, struct fabric_event *events, size_t capacity,
@@ -90,6 +94,9 @@ enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *
  */
 const char *fabric_op_name(enum fabric_op op);
 bool fabric_op_by_name(const char *name, enum fabric_op *out);
+
+/* An error that the operation may return, FABRIC_OK for one that never fails. */
+enum fabric_error fabric_op_fault(enum fabric_op op);
 
 /* Bytes of an MTU code, 0 for what is no code; and the code of a number of bytes, 0 for none. */
 uint32_t fabric_mtu_bytes(enum fabric_mtu mtu);
