@@ -76,8 +76,7 @@ static void address_back(struct qp_context *dcr, const struct qp_context *target
     dcr->av.dlid = packet->slid;
     dcr->av.sl = packet->sl;
     dcr->av.port_num = port->info->port_num;
-    dcr->av.src_path_bits =
-        (uint8_t)(packet->dlid & ((1u << port->info->lmc) - 1));
+    dcr->av.src_path_bits = (uint8_t)(packet->dlid & ((1u << port->info->lmc) - 1));
     dcr->av.is_global = packet->is_global;
     if (packet->is_global)
         dcr->av.grh.dgid = packet->sgid;

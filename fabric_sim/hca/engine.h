@@ -19,11 +19,11 @@
 /* What a send request needs besides its ring entry. */
 struct send_slot {
     struct payload *payload;
-    uint8_t *gathered;                     /* several entries copied into one */
-    uint32_t start_psn;                    /* with the DC connect, else first_psn */
-    uint32_t first_psn, last_psn;          /* of its packets, or of the responses to it */
-    bool started;                          /* has its PSNs */
-    uint8_t local_error;                   /* enum fabric_wc_status: fails once it is the oldest */
+    uint8_t *gathered;            /* several entries copied into one */
+    uint32_t start_psn;           /* with the DC connect, else first_psn */
+    uint32_t first_psn, last_psn; /* of its packets, or of the responses to it */
+    bool started;                 /* has its PSNs */
+    uint8_t local_error;          /* enum fabric_wc_status: fails once it is the oldest */
 };
 
 struct requester {
@@ -36,8 +36,8 @@ struct requester {
     uint32_t awaited_psn; /* last one sent that asks for a response */
     uint32_t reads;       /* READs and atomics under way */
     uint8_t retry_left, rnr_left;
-    bool restarting;  /* an implied NAK was acted upon; no second time without progress */
-    bool rnr_waiting; /* sends nothing until the deadline */
+    bool restarting;   /* an implied NAK was acted upon; no second time without progress */
+    bool rnr_waiting;  /* sends nothing until the deadline */
     uint64_t deadline; /* of the ACK or RNR timer; 0: not running */
     uint64_t armed;    /* time of the scheduled event, at or before the deadline */
     sim_event timer;
@@ -138,7 +138,7 @@ struct hca {
     struct table pds, keys, cqs, srqs, qps, ahs, mcasts;
     struct scramble key_scramble, qpn_scramble;
     uint8_t port_count;
-    struct hca_port *ports; /* port_num - 1 */
+    struct hca_port *ports;       /* port_num - 1 */
     struct qp_context **contexts; /* by index of the queue pair */
     uint32_t context_capacity;
     struct hca_notify notify;
@@ -209,7 +209,7 @@ void resources_drop(struct qp_context *ctx);
 /* ---- landing.c: bytes of RDMA WRITEs into memory */
 void landing_begin(struct qp_context *ctx);
 void landing_packet(struct qp_context *ctx, struct packet *packet); /* takes it */
-void landing_end(struct qp_context *ctx);    /* everything is there */
+void landing_end(struct qp_context *ctx);                           /* everything is there */
 void landing_abandon(struct qp_context *ctx); /* some of it lands, the rest never does */
 
 /* ---- memory.c */
@@ -222,8 +222,8 @@ bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint
 bool memory_scatter(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                     uint32_t offset, const uint8_t *bytes, uint32_t length);
 void payload_give_back(struct hca *hca, struct payload *payload); /* detaches, then unrefs */
-void windows_end_revoking(struct hca *hca); /* each with its event */
-void windows_cancel(struct hca *hca);       /* without events: the device is being destroyed */
+void windows_end_revoking(struct hca *hca);                       /* each with its event */
+void windows_cancel(struct hca *hca); /* without events: the device is being destroyed */
 
 /* ---- dc.c */
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet);
@@ -238,7 +238,7 @@ void ud_receive(struct qp_context *ctx, struct hca_port *port, struct packet *pa
 struct qp_context *context_of(const struct hca *hca, const struct qp_state *qp);
 struct qp_context *context_by_number(const struct hca *hca, uint32_t qp_num);
 void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state);
-void qp_enter_error(struct qp_context *ctx); /* flushes */
+void qp_enter_error(struct qp_context *ctx);     /* flushes */
 void qp_drop_everything(struct qp_context *ctx); /* without completions */
 void qp_flush_sends(struct qp_context *ctx);
 void qp_flush_recvs(struct qp_context *ctx);

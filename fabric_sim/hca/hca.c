@@ -60,8 +60,7 @@ struct hca *hca_create(struct net *net, const struct hca_init *init)
     hca->profile = init->profile;
     hca->caps = init->profile->caps & init->caps;
     hca->discard_payload = init->discard_payload;
-    hca->sys_image_guid =
-        init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
+    hca->sys_image_guid = init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
     hca->key_scramble = scramble_make(sim_random(hca->sim), 32);
     hca->qpn_scramble = scramble_make(sim_random(hca->sim), 24);
     init_tables(hca);
@@ -149,8 +148,8 @@ size_t hca_memory(const struct hca *hca)
     for (uint32_t i = 0; i < hca->qps.used; i++) {
         const struct qp_context *ctx = hca->contexts[i];
         if (ctx)
-            bytes += (1 + ctx->dcr_count) * sizeof(*ctx) +
-                     ctx->qp->sq_depth * sizeof(ctx->req.slots[0]);
+            bytes +=
+                (1 + ctx->dcr_count) * sizeof(*ctx) + ctx->qp->sq_depth * sizeof(ctx->req.slots[0]);
     }
     return bytes;
 }

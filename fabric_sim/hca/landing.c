@@ -21,8 +21,7 @@ static uint64_t mix(uint64_t value)
 void landing_begin(struct qp_context *ctx)
 {
     assert(ctx->rsp.held == 0);
-    ctx->rsp.order =
-        hca_has(ctx->hca, FABRIC_CAP_WRITE_ORDER) ? 0 : sim_random(ctx->hca->sim) | 1;
+    ctx->rsp.order = hca_has(ctx->hca, FABRIC_CAP_WRITE_ORDER) ? 0 : sim_random(ctx->hca->sim) | 1;
 }
 
 /* Where the packet's bytes go stands in its va: the engine put it there on arrival. */

@@ -278,9 +278,8 @@ enum fabric_error hca_mw_open(struct hca *hca, hca_mr mr, uint64_t iova, uint64_
 
 static void window_end(struct hca *hca, struct key_state *window)
 {
-    struct hca_event event = {.kind = HCA_EVENT_MW_REVOKED,
-                              .mw = {window->slot.id},
-                              .context = window->context};
+    struct hca_event event = {
+        .kind = HCA_EVENT_MW_REVOKED, .mw = {window->slot.id}, .context = window->context};
     key_of(hca, window->mr, KEY_MR)->windows--;
     if (PLANTED(hca_revoke_early))
         detach_range(hca, key_host(window, window->iova), window->length);

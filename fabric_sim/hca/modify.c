@@ -146,15 +146,14 @@ enum fabric_error hca_qp_query(const struct hca *hca, hca_qp handle, struct hca_
     const struct qp_context *ctx = context_of(hca, qp);
     if (hca->removed)
         return ERR_DEVICE_REMOVED;
-    bool numbered = qp->type != HCA_QP_DCT || qp->state >= FABRIC_QPS_RTR ||
-                    PLANTED(hca_dct_number_early);
+    bool numbered =
+        qp->type != HCA_QP_DCT || qp->state >= FABRIC_QPS_RTR || PLANTED(hca_dct_number_early);
     *out = (struct hca_qp_info){.attr = qp->attr,
                                 .type = qp->type,
                                 .qp_num = numbered ? qp->qp_num : 0,
                                 .sq_outstanding = qp->sq_head - qp->sq_polled,
                                 .rq_outstanding = qp->rq.head - qp->rq.polled,
-                                .sq_draining =
-                                    qp->state == FABRIC_QPS_SQD && !qp->sq_drained};
+                                .sq_draining = qp->state == FABRIC_QPS_SQD && !qp->sq_drained};
     if (qp->state >= FABRIC_QPS_RTR)
         out->attr.rq_psn = ctx->rsp.epsn;
     if (qp->state >= FABRIC_QPS_RTS)

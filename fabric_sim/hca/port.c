@@ -64,8 +64,7 @@ static uint16_t wire_bytes(const struct packet *packet, bool ethernet)
 
 void packet_finish(const struct hca_port *port, struct packet *packet)
 {
-    packet->wire_bytes =
-        wire_bytes(packet, port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET);
+    packet->wire_bytes = wire_bytes(packet, port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET);
 }
 
 static void put_addresses(const struct hca_port *port, const struct fabric_av *av,
@@ -124,8 +123,7 @@ static bool is_own(const struct hca_port *port, const struct packet *packet)
         return false;
     if (info->link_layer == FABRIC_LINK_LAYER_ETHERNET)
         return memcmp(&packet->sgid, &packet->dgid, sizeof(packet->dgid)) == 0;
-    return packet->dlid < 0xc000 && rules_dlid(info, packet->dlid) &&
-           !PLANTED(hca_dlid_unchecked);
+    return packet->dlid < 0xc000 && rules_dlid(info, packet->dlid) && !PLANTED(hca_dlid_unchecked);
 }
 
 /* False: no credit; the packet stays the caller's. */
@@ -157,8 +155,8 @@ static bool port_send(struct hca_port *port, struct packet *packet)
 static uint8_t lane_of(struct qp_context *ctx, const struct hca_port *port)
 {
     uint8_t sl = ctx->av.sl;
-    bool per_request = ctx->qp->type == HCA_QP_UD ||
-                       (ctx->qp->type == HCA_QP_DCI && !ctx->req.connected);
+    bool per_request =
+        ctx->qp->type == HCA_QP_UD || (ctx->qp->type == HCA_QP_DCI && !ctx->req.connected);
     if (per_request && ctx->req.tx != ctx->qp->sq_head)
         sl = send_ring_at(&ctx->hca->arena, ctx->qp, ctx->req.tx)->av.sl;
     uint8_t vl = net_sl_to_vl(port->net_port, sl);

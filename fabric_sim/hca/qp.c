@@ -218,9 +218,9 @@ static void make_queues(struct hca *hca, struct qp_state *qp, const struct hca_q
         qp->sq_depth = ring_depth(init->max_send_wr ? init->max_send_wr : 1);
         qp->max_send_sge = init->max_send_sge ? init->max_send_sge : 1;
         qp->max_inline = init->max_inline;
-        qp->sq_stride = (uint32_t)(sizeof(struct send_wqe) +
-                                   qp->max_send_sge * sizeof(struct hca_sge)) +
-                        (init->max_inline + 7) / 8 * 8;
+        qp->sq_stride =
+            (uint32_t)(sizeof(struct send_wqe) + qp->max_send_sge * sizeof(struct hca_sge)) +
+            (init->max_inline + 7) / 8 * 8;
         qp->sq = arena_chunk(&hca->arena, (size_t)qp->sq_depth * qp->sq_stride);
     }
     if (init->type != HCA_QP_DCI) {

@@ -89,8 +89,7 @@ static const char *wrong_peer(const struct hca *hca, const struct qp_context *ct
     bool ethernet = port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
     if (packet->is_global && !gid_equal(&packet->sgid, &ctx->av.grh.dgid))
         return "SGID";
-    if (!ethernet && hca_has(hca, FABRIC_CAP_SLID_CHECK) &&
-        !rules_slid(ctx->av.dlid, packet->slid))
+    if (!ethernet && hca_has(hca, FABRIC_CAP_SLID_CHECK) && !rules_slid(ctx->av.dlid, packet->slid))
         return "SLID";
     return NULL;
 }
@@ -105,8 +104,8 @@ static void dispatch(struct qp_context *ctx, struct hca_port *port, struct packe
         responder_request(ctx, packet);
         return;
     }
-    if (ctx->transport == BTH_DC && (!ctx->req.connected ||
-                                     packet->qkey != (uint32_t)ctx->req.connection)) {
+    if (ctx->transport == BTH_DC &&
+        (!ctx->req.connected || packet->qkey != (uint32_t)ctx->req.connection)) {
         packet_drop(ctx->hca, packet, "DC connection");
         return;
     }

@@ -43,8 +43,7 @@ static void refer(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot
     } else if (wqe->sge_count == 1) {
         const struct key_state *key = key_find(ctx->hca, sges[0].lkey);
         assert(key);
-        slot->payload =
-            payload_new(ctx->hca->net, key_host(key, sges[0].addr), wqe->length);
+        slot->payload = payload_new(ctx->hca->net, key_host(key, sges[0].addr), wqe->length);
     } else {
         gather(ctx, wqe, slot);
     }
@@ -107,10 +106,8 @@ static struct packet *build_atomic(struct qp_context *ctx, const struct send_wqe
 
 static uint8_t message_operation(const struct send_wqe *wqe, bool first, bool last)
 {
-    bool write =
-        wqe->opcode == HCA_WR_RDMA_WRITE || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
-    bool imm =
-        wqe->opcode == HCA_WR_SEND_WITH_IMM || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
+    bool write = wqe->opcode == HCA_WR_RDMA_WRITE || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
+    bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
     uint8_t base = write ? BTH_WRITE_FIRST : BTH_SEND_FIRST;
     if (first && last)
         return (uint8_t)(base + (imm ? 5 : 4));

@@ -137,8 +137,8 @@ struct packet *requester_next(struct qp_context *ctx)
 static void cursor_not_behind(struct qp_context *ctx)
 {
     struct requester *req = &ctx->req;
-    bool behind = (int32_t)(req->tx - ctx->qp->sq_tail) < 0 ||
-                  rules_psn_diff(req->una_psn, req->tx_psn) > 0;
+    bool behind =
+        (int32_t)(req->tx - ctx->qp->sq_tail) < 0 || rules_psn_diff(req->una_psn, req->tx_psn) > 0;
     if (!behind)
         return;
     req->tx = ctx->qp->sq_tail;

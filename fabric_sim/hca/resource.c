@@ -186,8 +186,8 @@ static struct packet *build_read_response(struct qp_context *ctx, struct resourc
 {
     struct hca *hca = ctx->hca;
     uint32_t psn = resource->cursor;
-    if (resource->length && !key_remote(ctx, resource->rkey, resource->va, resource->length,
-                                        HCA_ACCESS_REMOTE_READ)) {
+    if (resource->length &&
+        !key_remote(ctx, resource->rkey, resource->va, resource->length, HCA_ACCESS_REMOTE_READ)) {
         resource->pending = false;
         ctx->rsp.pending = 0;
         ctx->rsp.epsn = psn; /* the NAK names what was not answered */
@@ -199,9 +199,8 @@ static struct packet *build_read_response(struct qp_context *ctx, struct resourc
     struct packet *packet = context_packet(ctx, read_operation(resource, psn, first), psn);
     if (resource->length) {
         if (!resource->payload)
-            resource->payload =
-                payload_new(hca->net, key_host(key_find(hca, resource->rkey), resource->va),
-                            resource->length);
+            resource->payload = payload_new(
+                hca->net, key_host(key_find(hca, resource->rkey), resource->va), resource->length);
         uint32_t left = resource->length - offset;
         packet->payload = payload_ref(resource->payload);
         packet->payload_offset = offset;
@@ -226,8 +225,8 @@ struct packet *resource_next(struct qp_context *ctx)
 {
     struct resource *resource = oldest_pending(ctx);
     assert(resource);
-    struct packet *packet = resource->atomic ? build_atomic_ack(ctx, resource)
-                                             : build_read_response(ctx, resource);
+    struct packet *packet =
+        resource->atomic ? build_atomic_ack(ctx, resource) : build_read_response(ctx, resource);
     if (!packet)
         return NULL;
     if (resource->cursor == resource->last_psn) {

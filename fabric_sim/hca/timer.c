@@ -59,7 +59,8 @@ void timer_cancel(struct qp_context *ctx)
 static uint64_t detection(struct qp_context *ctx)
 {
     const struct hca *hca = ctx->hca;
-    uint8_t floor = hca_has(hca, FABRIC_CAP_ACK_TIMEOUT_FLOOR) ? hca->profile->ack_timeout_floor : 0;
+    uint8_t floor =
+        hca_has(hca, FABRIC_CAP_ACK_TIMEOUT_FLOOR) ? hca->profile->ack_timeout_floor : 0;
     uint64_t t = rules_ack_timeout(ctx->qp->attr.timeout, floor);
     if (t == 0)
         return 0;

@@ -77,8 +77,7 @@ static bool store(struct qp_context *ctx, const struct recv_wqe *recv, const str
 {
     uint8_t grh[GRH_BYTES];
     make_grh(packet, grh);
-    if (packet->is_global &&
-        !memory_scatter(ctx, recv->sges, recv->sge_count, 0, grh, GRH_BYTES))
+    if (packet->is_global && !memory_scatter(ctx, recv->sges, recv->sge_count, 0, grh, GRH_BYTES))
         return false;
     uint32_t at = PLANTED(hca_ud_no_grh_room) ? 0 : GRH_BYTES;
     return packet->payload_length == 0 ||
