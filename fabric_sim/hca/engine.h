@@ -118,7 +118,8 @@ struct hca_port {
     struct hca *hca;
     struct net_port *net_port;
     struct port_info *info;
-    union fabric_gid gid0; /* as the host's table has it */
+    struct port_info *home; /* where the attributes lie without a device */
+    union fabric_gid gid0;  /* as the host's table has it */
     struct lane lanes[PORT_VLS];
     sim_event kick;
     bool running; /* answers to what is being received go out at its end */

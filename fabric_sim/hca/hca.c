@@ -36,6 +36,7 @@ static void init_ports(struct hca *hca)
         struct hca_port *port = &hca->ports[i];
         port->hca = hca;
         port->net_port = net_node_port(hca->node, (uint8_t)(i + 1));
+        port->home = net_port_info(port->net_port);
         net_port_place_info(port->net_port, &infos[i]);
         port->info = net_port_info(port->net_port);
         if (port->info->pkey_count == 0 || port->info->pkey_count > hca->profile->pkey_count)
@@ -88,7 +89,7 @@ void hca_destroy(struct hca *hca)
         if (port->kick)
             sim_cancel(hca->sim, port->kick);
         port_drop_stalled(port);
-        net_port_place_info(port->net_port, NULL);
+        net_port_place_info(port->net_port, port->home);
     }
     free(hca->contexts);
     free(hca->events);
