@@ -69,7 +69,6 @@ static void mark_port(struct sm *sm, bool is_sm)
     struct port_info *info = net_port_info(sm->port), before = *info;
 
     info->is_sm = is_sm;
-    info->attributes_epoch++;
     net_port_changed(sm->port, &before);
 }
 
