@@ -57,7 +57,7 @@ void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char
 /* Reads one document of `length` bytes. Null when there was an error, which is then in `errors`.
  * The caller frees the tree; `text` is copied. An empty document is an error. */
 struct yaml_tree *yaml_parse(const char *text, size_t length, struct yaml_errors *errors);
-void yaml_free(struct yaml_tree *tree); /* null is fine */
+void yaml_tree_free(struct yaml_tree *tree); /* null is fine */
 
 /* All that follows lives as long as the tree. */
 const struct yaml_value *yaml_root(const struct yaml_tree *tree);
