@@ -29,6 +29,7 @@ struct net_node *net_add_node(struct net *net, enum net_node_kind kind, const ch
 struct net_node *net_find(const struct net *net, const char *name); /* null when there is none */
 size_t net_node_count(const struct net *net);
 struct net_node *net_node_at(const struct net *net, size_t index); /* in the order of adding */
+size_t net_node_index(const struct net_node *node); /* net_node_at finds it by this */
 const char *net_node_name(const struct net_node *node);
 enum net_node_kind net_node_kind(const struct net_node *node);
 uint64_t net_node_guid(const struct net_node *node);
