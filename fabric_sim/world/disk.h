@@ -41,8 +41,8 @@ enum fabric_error disk_submit(struct disk_user *user, const struct fabric_io *io
 enum fabric_error disk_place(struct disk *disk, const char *path, const void *data, size_t length);
 
 /* ---- faults */
-void disk_set_error(struct disk *disk, bool on); /* reads, writes and flushes: media_failed */
-void disk_set_full(struct disk *disk, bool on);  /* whatever needs room: store_full */
+void disk_set_error(struct disk *disk, bool on);       /* reads, writes and flushes: media_failed */
+void disk_set_full(struct disk *disk, bool on);        /* whatever needs room: store_full */
 void disk_set_slow(struct disk *disk, uint64_t extra); /* ns per request */
 /* Everything volatile is lost but for what the seed keeps of it. Every user must be gone. */
 void disk_power_cut(struct disk *disk);
