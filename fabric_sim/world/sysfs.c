@@ -115,8 +115,8 @@ static bool enter_link(struct walk *walk, const char *name, const char *target, 
 
 static void gid_text(const uint8_t *raw, char *out)
 {
-    for (int i = 0; i < 16; i += 2)
-        out += sprintf(out, "%s%02x%02x", i ? ":" : "", raw[i], raw[i + 1]);
+    for (int i = 0; i < 16; i += 2, out += 5)
+        snprintf(out, 6, "%02x%02x%s", raw[i], raw[i + 1], i < 14 ? ":" : "");
 }
 
 static bool gid_is_empty(const struct port_gid *gid)
@@ -311,19 +311,21 @@ static void describe_device(struct walk *walk, const struct sysfs_device *device
 static void address_text(const struct sysfs_port *port, char *out)
 {
     const struct port_info *info = port->info;
-    if (info->link_layer != FABRIC_LINK_LAYER_INFINIBAND) {
-        uint64_t guid = info->guid;
-        sprintf(out, "%02x:%02x:%02x:%02x:%02x:%02x", (unsigned)(guid >> 56 & 0xff) & 0xfe,
-                (unsigned)(guid >> 48 & 0xff), (unsigned)(guid >> 40 & 0xff),
-                (unsigned)(guid >> 16 & 0xff), (unsigned)(guid >> 8 & 0xff),
-                (unsigned)(guid & 0xff));
-        return;
+    uint8_t bytes[20];
+    size_t count = 20 - (PLANTED(world_sysfs_address_truncated) ? 12 : 0);
+    if (info->link_layer == FABRIC_LINK_LAYER_INFINIBAND) {
+        bytes[0] = port->ipoib_enhanced ? 0 : 0x80;
+        for (int i = 0; i < 3; i++)
+            bytes[1 + i] = (uint8_t)(port->ipoib_qpn >> (16 - 8 * i));
+        memcpy(bytes + 4, info->gids[0].gid.raw, 16);
+    } else {
+        count = 6;
+        for (int i = 0; i < 6; i++) /* without the middle of the EUI-64 */
+            bytes[i] = (uint8_t)(info->guid >> (i < 3 ? 56 - 8 * i : 40 - 8 * i));
+        bytes[0] &= 0xfe;
     }
-    unsigned flags = port->ipoib_enhanced ? 0 : 0x80;
-    out += sprintf(out, "%02x:%02x:%02x:%02x", flags, port->ipoib_qpn >> 16 & 0xff,
-                   port->ipoib_qpn >> 8 & 0xff, port->ipoib_qpn & 0xff);
-    for (int i = 0; i < 16 - (PLANTED(world_sysfs_address_truncated) ? 12 : 0); i++)
-        out += sprintf(out, ":%02x", info->gids[0].gid.raw[i]);
+    for (size_t i = 0; i < count; i++, out += 3)
+        snprintf(out, 4, "%02x%s", bytes[i], i + 1 < count ? ":" : "");
 }
 
 static void describe_interface(struct walk *walk, const struct sysfs_device *device,
