@@ -22,7 +22,7 @@ struct net *sma_net(const struct sma *sma);
 /* Serves a node that was added to the net later. */
 void sma_attach(struct sma *sma, struct net_node *node);
 
-/* Time an agent takes to answer, ns (default 5 us), and to pass a directed route on (0). */
+/* Time an agent takes to answer, ns (default 5 us). Passing a directed route on takes none. */
 void sma_set_latency(struct sma *sma, uint64_t answer);
 
 /* ---- managers */
