@@ -52,6 +52,7 @@ struct hca_init {
     const struct hca_profile *profile;
     uint32_t caps;           /* masks profile->caps; all ones: everything */
     uint64_t sys_image_guid; /* 0: the node's GUID */
+    bool discard_payload;    /* benchmarks: packets are complete, but no payload is copied */
 };
 
 /* The HCA takes over the node's ports: their attributes move into its state. Never fails. */
