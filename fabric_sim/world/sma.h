@@ -25,6 +25,9 @@ void sma_attach(struct sma *sma, struct net_node *node);
 /* Time an agent takes to answer, ns (default 5 us). Passing a directed route on takes none. */
 void sma_set_latency(struct sma *sma, uint64_t answer);
 
+/* PortGUID as NodeInfo tells it: of a switch its node's. */
+uint64_t sma_port_guid(const struct net_port *port);
+
 /* ---- managers */
 /* Answers, traps and SMInfo requests that arrive at `port`; the datagram is only lent. `slid` is
  * the sender's LID, LID_PERMISSIVE on a directed route. A null handler takes the manager away. */

@@ -28,7 +28,7 @@ static struct net_port *named_port(struct net_port *in, uint32_t number)
 
 /* ---------------------------------------------------------------- node */
 
-static uint64_t port_guid(const struct net_port *port)
+uint64_t sma_port_guid(const struct net_port *port)
 {
     const struct port_info *info = net_port_info(sma_lid_port(port));
     struct net_node *node = net_port_node(port);
@@ -52,7 +52,7 @@ static uint16_t get_node_info(struct net_port *port, uint8_t *data)
         .local_port_num = net_port_num(port),
         .system_image_guid = net_node_guid(node),
         .node_guid = net_node_guid(node),
-        .port_guid = port_guid(port),
+        .port_guid = sma_port_guid(port),
         .partition_cap = partition_cap(port),
         .device_id = DEVICE_ID,
         .vendor_id = VENDOR_ID,
@@ -195,6 +195,13 @@ static uint16_t get_switch_info(struct sma *sma, struct net_port *port, uint8_t 
     return MAD_STATUS_OK;
 }
 
+/* Entries above LinearFDBTop forward nothing (chapter 18.2.4.3.1). */
+static void forget_above(struct net_port *port, uint16_t top, uint16_t old_top)
+{
+    for (uint32_t lid = top + 1u; lid <= old_top && lid < NET_LFT_SIZE; lid++)
+        net_lft_set(net_port_node(port), (uint16_t)lid, NET_PORT_NONE);
+}
+
 static uint16_t set_switch_info(struct sma *sma, struct net_port *port, uint8_t *data)
 {
     struct sma_agent *agent = sma_agent_of(sma, port);
@@ -203,6 +210,7 @@ static uint16_t set_switch_info(struct sma *sma, struct net_port *port, uint8_t 
     if (!is_switch(port))
         return MAD_STATUS_BAD_ATTRIBUTE;
     mad_switch_info_decode(data, &info);
+    forget_above(port, info.linear_fdb_top, agent->linear_fdb_top);
     agent->linear_fdb_top = info.linear_fdb_top;
     agent->multicast_fdb_top = info.multicast_fdb_top;
     agent->life_time = info.life_time_value;
@@ -299,7 +307,7 @@ static uint16_t guid_info(struct sma *sma, struct net_port *in, struct mad *mad,
             changed(sma, port, &before);
     }
     for (uint32_t i = 0; i < MAD_GUIDS_PER_BLOCK; i++)
-        guids[i] = first + i == 0 ? port_guid(port) : gid_interface(info, first + i);
+        guids[i] = first + i == 0 ? sma_port_guid(port) : gid_interface(info, first + i);
     mad_guids_encode(mad_data(mad), guids);
     return MAD_STATUS_OK;
 }
