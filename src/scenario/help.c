@@ -81,7 +81,7 @@ static void help_list(FILE *out)
 {
     fprintf(out, "fields:\n");
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        fprintf(out, "  %-18s %.*s\n", fields[i].name, (int)strcspn(fields[i].text, "\n:;"),
+        fprintf(out, "  %-18s %.*s\n", fields[i].name, (int)strcspn(fields[i].text, "\n"),
                 fields[i].text);
     fprintf(out, "operations:\n");
     for (size_t i = 0; i < OPERATION_WORD_COUNT; i++)
