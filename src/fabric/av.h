@@ -33,19 +33,18 @@ struct fabric_port_address {
     uint32_t flags; /* set of enum fabric_port_flag */
     uint8_t sl;
     uint8_t traffic_class;      /* RoCE */
-    uint8_t max_rd_atomic;      /* initiator depth it wants */
-    uint8_t max_dest_rd_atomic; /* responder resources it offers */
+    uint8_t max_rd_atomic;      /* initiator depth it wants; 0 = it never issues RDMA READs */
+    uint8_t max_dest_rd_atomic; /* responder resources it offers; 0 = nobody can READ from it */
     uint32_t generation;        /* grows whenever one of the above changed */
     uint8_t gid_count;
     struct fabric_usable_gid gids[FABRIC_AV_MAX_GIDS]; /* best first */
 };
 
-enum fabric_av_note { /* worth a WARN, no refusal */
-                      FABRIC_AV_NOTE_MTU_DIFFERS =
-                          1, /* the smaller one is used; both are in the two addresses */
-                      FABRIC_AV_NOTE_GRH_BY_PEER =
-                          2, /* only the peer demands a GRH: both use one */
-                      FABRIC_AV_NOTE_SL_DIFFERS = 4,
+/* Worth a WARN, no refusal. */
+enum fabric_av_note {
+    FABRIC_AV_NOTE_MTU_DIFFERS = 1, /* the smaller one is used; both are in the two addresses */
+    FABRIC_AV_NOTE_GRH_BY_PEER = 2, /* only the peer demands a GRH: both use one */
+    FABRIC_AV_NOTE_SL_DIFFERS = 4,
 };
 
 struct fabric_path {
@@ -58,11 +57,30 @@ struct fabric_path {
     uint32_t notes;              /* set of enum fabric_av_note */
 };
 
-/* Builds the way from `local` to `peer`, or refuses by name and builds nothing. `detail`
+/* Builds the way from `local` to `peer`, or refuses by name and leaves *out alone. `detail`
  * (FABRIC_AV_DETAIL bytes, may be null) gets what was found and what was expected with both
- * values. Errors: link_layer_mismatch, port_down, waiting_for_sm, no_lid, peer_no_lid,
- * subnet_mismatch, pkey_empty, pkey_mismatch, pkey_limited_pair, mtu_mismatch (a value that is no
- * MTU), rd_atomic_none, gid_none, gid_family_mismatch, grh_unavailable. */
+ * values; it is empty after success.
+ *
+ * Both ends come to the same path MTU, GRH use, GID pair, path bits and refusal, each from its own
+ * point of view (no_lid here is peer_no_lid there). The rules, in the order in which they are
+ * judged, each for the local port before the peer's:
+ *  - link_layer_mismatch: InfiniBand meets Ethernet, or an end is neither.
+ *  - port_down: no link. no_lid, peer_no_lid (InfiniBand): outside 1 to 0xBFFF. waiting_for_sm: has
+ *    a LID but is not ACTIVE.
+ *  - subnet_mismatch (InfiniBand): the prefixes differ.
+ *  - pkey_empty, pkey_mismatch, pkey_limited_pair (InfiniBand): the low 15 bits identify a
+ *    partition, bit 15 tells full from limited members, and one of two must be full (vol. 1,
+ *    chapter 10.9.3). On RoCE the index is 0 and nothing is judged.
+ *  - mtu_mismatch: a value that is no MTU. Else the smallest of the four is used.
+ *  - rd_atomic_none: an end wants to issue READs and the other offers no resources, or neither
+ *    wants to. In each direction the smaller of the two numbers is used; 0 stays 0 where the
+ *    initiator never issues READs.
+ *  - gid_none, gid_family_mismatch (RoCE): both ends need a RoCE v2 GID, of the same family; a
+ *    link-local one reaches only a link-local one.
+ *  - grh_unavailable (InfiniBand): either port demands a GRH and one has no GID.
+ *
+ * Programmer errors (abort): null pointers, gid_count above FABRIC_AV_MAX_GIDS, a local port_num of
+ * 0, a local SL above 15. Everything a peer can send but the count is judged. */
 #define FABRIC_AV_DETAIL 192
 enum fabric_error fabric_av_build(const struct fabric_port_address *local,
                                   const struct fabric_port_address *peer, struct fabric_path *out,

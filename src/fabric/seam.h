@@ -9,6 +9,10 @@
 
 #include "src/fabric/fabric.h"
 
+/* For backends and layers: makes the head of an instance. Every member of `ops` must be there; the
+ * table must outlive the instance. */
+void fabric_init(struct fabric *f, const struct fabric_ops *ops);
+
 enum fabric_error fabric_guarantees(struct fabric *f, struct fabric_guarantees *out);
 enum fabric_error fabric_destroy(struct fabric *f);
 enum fabric_error fabric_poll(struct fabric *f, struct fabric_event *events, size_t capacity,
@@ -86,14 +90,22 @@ enum fabric_error fabric_sysfile_list(struct fabric *f, const char *path, void *
 enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *buf,
                                       size_t capacity);
 
+/* The name of an operation, "qp_post_send", and the operation of a name; false when there is none.
+ */
+const char *fabric_op_name(enum fabric_op op);
+bool fabric_op_by_name(const char *name, enum fabric_op *out);
+
 /* Bytes of an MTU code, 0 for what is no code; and the code of a number of bytes, 0 for none. */
 uint32_t fabric_mtu_bytes(enum fabric_mtu mtu);
 enum fabric_mtu fabric_mtu_code(uint32_t bytes);
 
 /* The error name of a failed completion (retry_exceeded, remote_access, flushed, ...). */
 enum fabric_error fabric_wc_error(enum fabric_wc_status status);
-const char *fabric_wc_status_name(enum fabric_wc_status status); /* "RETRY_EXC_ERR" */
-const char *fabric_async_name(enum fabric_async_type type);      /* "PORT_ACTIVE" */
-const char *fabric_cap_name(enum fabric_cap_bit bit);            /* "grh_required" */
+const char *fabric_wc_status_name(enum fabric_wc_status status);  /* "RETRY_EXC_ERR" */
+const char *fabric_async_name(enum fabric_async_type type);       /* "PORT_ACTIVE" */
+const char *fabric_cap_name(enum fabric_cap_bit bit);             /* "grh_required" */
+const char *fabric_event_name(enum fabric_event_type type);       /* "completion" */
+const char *fabric_qp_state_name(enum fabric_qp_state state);     /* "RTS" */
+const char *fabric_port_state_name(enum fabric_port_state state); /* "ACTIVE" */
 
 #endif

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+# The only entry. `make help` lists the targets; every script in ci/ runs the same by hand.
+
+VARIANT ?= release
+B := build/$(VARIANT)
+CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+PKG_CONFIG ?= pkg-config
+
+# ---- Flags -----------------------------------------------------------------------------------
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes \
+            -Wmissing-prototypes -Wimplicit-fallthrough
+STRICT := $(if $(or $(filter true,$(CI)),$(filter 1,$(WERROR))),-Werror)
+
+OPT_release := -O2 -g
+OPT_debug   := -Og -g3
+OPT_o0      := -O0 -g
+OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+OPT_cov     := -O0 -g --coverage
+OPT_planted := -O1 -g -DMEMKV_PLANTED
+VARIANTS := release debug o0 asan tsan cov planted
+ifeq ($(filter $(VARIANT),$(VARIANTS)),)
+$(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
+endif
+
+LIBS := yaml-0.1 libcrypto jansson libxxhash
+LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
+LIB_LINK := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
+TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
+MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka)
+
+# Assertions stay on in every variant: nothing here defines NDEBUG.
+BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(OPT_$(VARIANT)) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)
+LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
+
+# ---- Sources: by wildcard, a room may be absent -----------------------------------------------
+HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config admin server client net cli scenario,\
+                 src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c)
+PROGRAM_SRC := $(wildcard programs/*.c)
+SUPPORT_SRC := $(wildcard tests/support/*.c)
+CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
+UNIT_SRC := $(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null))
+BENCH_SRC := $(wildcard tests/bench/*.c)
+SHOW_SRC := $(wildcard tests/show/*.c)
+ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
+           $(BENCH_SRC) $(SHOW_SRC)
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
+HOUSE := $(B)/libhouse.a
+PROGRAMS := $(patsubst programs/%.c,$(B)/%,$(PROGRAM_SRC))
+UNIT := $(patsubst %.c,$(B)/%,$(UNIT_SRC))
+BENCH := $(patsubst %.c,$(B)/%,$(BENCH_SRC))
+SHOW := $(patsubst %.c,$(B)/%,$(SHOW_SRC))
+CONFORMANCE := $(if $(CONFORMANCE_SRC),$(B)/tests/conformance/conformance)
+TESTS := $(UNIT) $(CONFORMANCE)
+PLAIN := $(if $(filter release,$(VARIANT)),$(patsubst programs/%.c,build/%,$(PROGRAM_SRC)))
+
+ifeq ($(V),1)
+say = @:
+Q :=
+else
+say = @echo "  $(1)"
+Q := @
+endif
+ifneq ($(findstring s,$(firstword -$(MAKEFLAGS))),)
+say = @:
+endif
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+
+# ---- What people type ------------------------------------------------------------------------
+.PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
+        demo clean fresh list-tests FORCE
+
+all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|debug|o0|asan|tsan|cov|planted)
+
+tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
+
+check: ## install what is missing, build, run unit tests, conformance and scenarios
+	@ci/deps check
+	@ci/check
+
+lint: ## arrows, formatting, sizes, comments, licence lines (add ARGS=--selftest to test the rules)
+	@ci/deps lint
+	@ci/lint $(ARGS)
+
+format: ## reformat the C files in place
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs -r clang-format -i
+
+coverage: ## run the tests with coverage and hold the floors of coverage/floors
+	@ci/deps coverage
+	@ci/coverage
+
+planted: ## every planted bug must turn a test red (ARGS="NAME..." for some of them)
+	@ci/deps check
+	@ci/planted $(ARGS)
+
+scenarios: all ## run every scenario file on the simulator
+	@build/memkv-scenario run scenarios --fabric sim
+
+bench: $(BENCH) ## run the benchmarks (measured / limit); never part of check
+	@for b in $(BENCH); do echo "== $${b##*/}"; "$$b" || exit 1; done
+
+requirements: ## which requirement is proven by what
+	@ci/requirements
+
+demo: ## install what is missing, build, run the five showpiece scenarios, say what happened
+	@ci/deps check
+	@ci/demo
+
+fresh: ## run `make check` in a clean Debian root
+	@ci/fresh make check
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+
+list-tests: # what ci/check runs: one path a line
+	@printf '%s\n' $(TESTS)
+
+objects: $(call obj,$(HOUSE_SRC) $(PROGRAM_SRC)) # what ci/lint looks into
+
+# ---- How things are made ---------------------------------------------------------------------
+# These files hold the flags and the source list: a change of either rebuilds what it must.
+define keep
+@mkdir -p $(@D); printf '%s\n' '$(1)' | cmp -s - $@ || printf '%s\n' '$(1)' > $@
+endef
+$(B)/flags: FORCE
+	$(call keep,$(CC) $(BASE) $(LINK))
+$(B)/sources: FORCE
+	$(call keep,$(HOUSE_SRC))
+
+.PHONY: libraries
+libraries:
+ifneq ($(strip $(MISSING)),)
+	@echo "make: not found by $(PKG_CONFIG): $(strip $(MISSING))" >&2; \
+	 echo "make: \`ci/deps\` installs them, or type: $$(ci/deps --line)" >&2; exit 1
+endif
+
+$(B)/obj/%.o: %.c $(B)/flags | libraries
+	$(call say,CC $<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE) $(STRICT) -MMD -MP -c -o $@ $<
+
+$(HOUSE): $(call obj,$(HOUSE_SRC)) $(B)/sources
+	@mkdir -p $(@D); rm -f $@
+	$(Q)ar rcs $@ $(filter %.o,$^)
+
+$(PROGRAMS): $(B)/%: $(B)/obj/programs/%.o $(HOUSE)
+	$(call say,LD $@)
+	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+
+$(PLAIN): build/%: build/release/%
+	@ln -sf release/$* $@
+
+$(UNIT) $(BENCH) $(SHOW): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
+	$(call say,LD $@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
+
+$(CONFORMANCE): $(call obj,$(CONFORMANCE_SRC) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources
+	$(call say,LD $@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
+
+-include $(patsubst %.o,%.d,$(call obj,$(ALL_SRC)))

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may know whom: the include graph, and what every object needs from outside itself.
+
+docs/architecture.md draws the same picture. To let a room know another, change MAY_KNOW and say
+why there."""
+
+import fnmatch
+import re
+import subprocess
+
+_LOW = {"src/fabric", "src/wire", "src/store", "src/config"}
+_MIDDLE = {"src/server", "src/client", "src/net", "src/admin", "src/scenario"}
+
+MAY_KNOW = {
+    "include/memkv": set(),
+    "src/fabric": set(),
+    "src/wire": {"src/fabric"},
+    "src/store": {"src/fabric"},
+    "src/config": {"src/fabric"},
+    **{room: _LOW | {"include/memkv"} for room in _MIDDLE},
+    "src/cli": _LOW | _MIDDLE,
+    "fabric_sim/world": {"src/fabric"},
+    "fabric_sim/hca": {"src/fabric", "fabric_sim/world"},
+    "fabric_sim": {"src/fabric", "fabric_sim/world", "fabric_sim/hca"},
+    "fabric_hw/os": {"src/fabric"},
+    "fabric_hw/rdma": {"src/fabric", "fabric_hw/os"},
+}
+_HOUSE = set(MAY_KNOW)
+MAY_KNOW["programs"] = _HOUSE
+MAY_KNOW["tests"] = _HOUSE
+
+# Single files that know one thing more: (who, whom).
+EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]")]
+
+# ---- What src and fabric_sim may need of the system. Everything else comes through the contract. --
+_PLAIN_HEADERS = {"assert.h", "ctype.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h", "stdarg.h",
+                  "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "xxhash.h"}
+_PLAIN = (r"mem(cpy|move|set|cmp|chr|rchr|mem)|str(len|nlen|cmp|ncmp|cpy|ncpy|cat|chr|rchr|str|spn|cspn"
+          r"|pbrk|dup|ndup|tok_r|error)|strto(l|ll|ul|ull|imax|umax)|stpcpy|v?snprintf|qsort|bsearch"
+          r"|malloc|calloc|realloc|free|aligned_alloc|abort|assert_fail|errno_location"
+          r"|ctype_(b|tolower|toupper)_loc|is(alnum|alpha|digit|xdigit|space|print|upper|lower)"
+          r"|to(lower|upper)|l?labs|abs|stack_chk_fail|_GLOBAL_OFFSET_TABLE_"
+          r"|(u?(div|mod)|mul)ti3|popcountdi2|XXH(3|32|64|128)?_\w+|XXH(32|64|128)")
+_CRYPTO = r"EVP_(?!RAND)\w+|CRYPTO_\w+|OSSL_PARAM_\w+|OPENSSL_cleanse"
+_JSON = r"json_\w+|jsonp_\w+"
+_YAML = r"yaml_\w+"
+_PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|stdout|stderr"
+_FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
+
+HEADERS = {
+    "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
+    "src/config": {"yaml.h"},
+    "src/scenario": {"yaml.h", "dirent.h", "sys/stat.h", "sys/types.h"},
+    "fabric_sim": _PLAIN_HEADERS,
+}
+SYMBOLS = {
+    "src": [_PLAIN, _CRYPTO, _JSON],
+    "src/config": [_YAML],
+    "src/scenario": [_YAML, _PRINT, _FILES],
+    "src/cli": [_PRINT],
+    "fabric_sim": [_PLAIN],
+}
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+# Spellings that the compiler makes of a plain name: __memcpy_chk, __isoc99_sscanf, __assert_fail.
+_SPELLING = re.compile(r"^(?:__isoc\d+_)?_{0,2}(.*?)(?:_chk)?$")
+
+
+def room_of(path):
+    """The innermost room that a path is in; None outside the house (ci, docs...)."""
+    parts = path.split("/")
+    for depth in (2, 1):
+        room = "/".join(parts[:depth])
+        if len(parts) > depth and room in MAY_KNOW:
+            return room
+    return "/".join(parts[:2]) if parts[0] in ("src", "fabric_hw") else None
+
+
+def _may(path, other):
+    mine, theirs = room_of(path), room_of(other)
+    if mine == theirs:
+        return True
+    if any(fnmatch.fnmatch(path, who) and fnmatch.fnmatch(other, whom) for who, whom in EXCEPTIONS):
+        return True
+    return mine is not None and theirs in MAY_KNOW.get(mine, set())
+
+
+def _rules(table, room):
+    """What a room inherits from its top folder, and its own."""
+    return [table[key] for key in dict.fromkeys((room.split("/")[0], room)) if key in table]
+
+
+def check_includes(tree):
+    """Returns (findings, number of includes looked at)."""
+    findings, count, known = [], 0, set(tree.paths)
+    for path in tree.code():
+        room = room_of(path)
+        if room is None:
+            findings.append(f"{path}:1: C code outside every room")
+            continue
+        headers = _rules(HEADERS, room)
+        for number, line in enumerate(tree.lines(path), 1):
+            match = _INCLUDE.match(line)
+            if not match:
+                continue
+            count += 1
+            where, target = f"{path}:{number}", match.group(2)
+            if match.group(1) == '"':
+                if target not in known:
+                    findings.append(f"{where}: no \"{target}\" from the root of the project")
+                elif not _may(path, target):
+                    findings.append(f"{where}: {room} may not know {target}")
+            elif headers and not any(fnmatch.fnmatch(target, one) for group in headers for one in group):
+                findings.append(f"{where}: <{target}> is not for {room}: go through the contract")
+    return findings, count
+
+
+def nm(paths):
+    """{object path: (symbols it needs, symbols it defines)}"""
+    result = {str(path): (set(), set()) for path in paths}
+    if not paths:
+        return result
+    out = subprocess.run(["nm", "-A", "-P", *map(str, paths)], check=True, capture_output=True,
+                         text=True).stdout
+    for line in out.split("\n"):
+        path, _, rest = line.rpartition(": ") if ": " in line else ("", "", "")
+        fields = rest.split()
+        if len(fields) < 2:
+            continue
+        name, kind = fields[0], fields[1]
+        if kind in "Uw":
+            result[path][0].add(name)
+        elif kind.isupper():
+            result[path][1].add(name)
+    return result
+
+
+def read_objects(tree):
+    """{source path: (needs, defines)} of the release objects of the house, as far as they are built."""
+    by_object = {}
+    for path in tree.code():
+        built = tree.objects / (path[:-2] + ".o")
+        if path.endswith(".c") and path.startswith(("src/", "fabric_sim/")) and built.exists():
+            by_object[str(built)] = path
+    return {by_object[name]: symbols for name, symbols in nm(list(by_object)).items()}
+
+
+def check_symbols(objects):
+    """Returns findings; `objects` as read_objects gives them."""
+    findings = []
+    owner = {name: path for path, (_, defined) in objects.items() for name in defined}
+    for path, (needed, _) in sorted(objects.items()):
+        room = room_of(path)
+        allowed = [re.compile(one) for group in _rules(SYMBOLS, room) for one in group]
+        for name in sorted(needed):
+            if name in owner:
+                if not _may(path, owner[name]):
+                    findings.append(f"{path}:1: needs {name}() of {owner[name]}: {room} may not know it")
+                continue
+            plain = name if name.startswith("_GLOBAL") else _SPELLING.match(name).group(1)
+            if not any(one.fullmatch(plain) for one in allowed):
+                findings.append(f"{path}:1: needs {name}, which is not for {room}: go through the contract")
+    return findings
+
+
+def check_planted(objects):
+    """Release objects hold no trace of the planted bugs."""
+    return [f"{path}:1: its release object has the symbol {name}"
+            for path, (needed, defined) in sorted(objects.items())
+            for name in sorted(needed | defined) if "planted" in name]

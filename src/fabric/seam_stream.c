@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The seam's functions about control streams, storage and system files. */
+#include <assert.h>
+#include <string.h>
+
+#include "src/fabric/seam.h"
+#include "src/fabric/seam_check.h"
+
+enum fabric_error fabric_listen(struct fabric *f, const char *address, uint64_t cookie,
+                                fabric_listener *out, char *bound)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_LISTEN);
+    fabric_listener made = {0};
+    assert(address && out && bound);
+    enum fabric_error error = ops->listen(f, address, cookie, &made, bound);
+    SEAM_MADE(error, made, out);
+    return seam_leave(f, FABRIC_OP_LISTEN, error);
+}
+
+enum fabric_error fabric_listener_close(struct fabric *f, fabric_listener listener)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_LISTENER_CLOSE);
+    assert(listener.id);
+    return seam_leave_sure(f, FABRIC_OP_LISTENER_CLOSE, ops->listener_close(f, listener));
+}
+
+enum fabric_error fabric_connect(struct fabric *f, const char *address, uint64_t cookie,
+                                 fabric_stream *out)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_CONNECT);
+    fabric_stream made = {0};
+    assert(address && out);
+    enum fabric_error error = ops->connect(f, address, cookie, &made);
+    SEAM_MADE(error, made, out);
+    return seam_leave(f, FABRIC_OP_CONNECT, error);
+}
+
+enum fabric_error fabric_stream_peer(struct fabric *f, fabric_stream stream, char *out)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_PEER);
+    assert(stream.id && out);
+    return seam_leave(f, FABRIC_OP_STREAM_PEER, ops->stream_peer(f, stream, out));
+}
+
+enum fabric_error fabric_stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_SET_COOKIE);
+    assert(stream.id);
+    enum fabric_error error = ops->stream_set_cookie(f, stream, cookie);
+    return seam_leave_sure(f, FABRIC_OP_STREAM_SET_COOKIE, error);
+}
+
+enum fabric_error fabric_stream_send(struct fabric *f, fabric_stream stream, const void *data,
+                                     size_t length, size_t *accepted)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_SEND);
+    assert(stream.id && (data || length == 0) && accepted);
+    *accepted = 0;
+    enum fabric_error error = ops->stream_send(f, stream, data, length, accepted);
+    assert(*accepted <= length && (!error || *accepted == 0));
+    return seam_leave(f, FABRIC_OP_STREAM_SEND, error);
+}
+
+enum fabric_error fabric_stream_recv(struct fabric *f, fabric_stream stream, void *buf,
+                                     size_t capacity, size_t *received, bool *end)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_RECV);
+    assert(stream.id && buf && capacity > 0 && received && end);
+    *received = 0;
+    *end = false;
+    enum fabric_error error = ops->stream_recv(f, stream, buf, capacity, received, end);
+    assert(*received <= capacity || PLANTED(fabric_seam_recv_overrun));
+    assert(!error || *received == 0);
+    assert(!*end || *received == 0);
+    return seam_leave(f, FABRIC_OP_STREAM_RECV, error);
+}
+
+enum fabric_error fabric_stream_shutdown(struct fabric *f, fabric_stream stream)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_SHUTDOWN);
+    assert(stream.id);
+    return seam_leave_sure(f, FABRIC_OP_STREAM_SHUTDOWN, ops->stream_shutdown(f, stream));
+}
+
+enum fabric_error fabric_stream_close(struct fabric *f, fabric_stream stream, bool reset)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_CLOSE);
+    assert(stream.id);
+    return seam_leave_sure(f, FABRIC_OP_STREAM_CLOSE, ops->stream_close(f, stream, reset));
+}
+
+static void check_io(const struct fabric_io *io)
+{
+    switch (io->op) {
+    case FABRIC_IO_OPEN:
+    case FABRIC_IO_MKDIR:
+    case FABRIC_IO_UNLINK:
+    case FABRIC_IO_SYNC_DIR:
+        assert(io->path && strlen(io->path) < FABRIC_PATH_MAX);
+        break;
+    case FABRIC_IO_RENAME:
+        assert(io->path && strlen(io->path) < FABRIC_PATH_MAX);
+        assert(io->path2 && strlen(io->path2) < FABRIC_PATH_MAX);
+        break;
+    case FABRIC_IO_LIST:
+        assert(io->path && strlen(io->path) < FABRIC_PATH_MAX && io->buf);
+        break;
+    case FABRIC_IO_READ:
+    case FABRIC_IO_WRITE:
+        assert(io->file.id && (io->buf || io->length == 0 || PLANTED(fabric_seam_io_unchecked)));
+        break;
+    default:
+        assert(io->file.id && io->op <= FABRIC_IO_LIST);
+    }
+}
+
+enum fabric_error fabric_io_submit(struct fabric *f, const struct fabric_io *io)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_IO_SUBMIT);
+    assert(io);
+    check_io(io);
+    return seam_leave(f, FABRIC_OP_IO_SUBMIT, ops->io_submit(f, io));
+}
+
+enum fabric_error fabric_sysfile_read(struct fabric *f, const char *path, void *buf,
+                                      size_t capacity, size_t *length)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_READ);
+    assert(path && path[0] == '/' && (buf || capacity == 0) && length);
+    enum fabric_error error = ops->sysfile_read(f, path, buf, capacity, length);
+    assert(error || *length <= capacity);
+    return seam_leave(f, FABRIC_OP_SYSFILE_READ, error);
+}
+
+enum fabric_error fabric_sysfile_list(struct fabric *f, const char *path, void *buf,
+                                      size_t capacity, size_t *length)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_LIST);
+    assert(path && path[0] == '/' && (buf || capacity == 0) && length);
+    enum fabric_error error = ops->sysfile_list(f, path, buf, capacity, length);
+    assert(error || *length <= capacity);
+    assert(error || *length == 0 || ((const char *)buf)[*length - 1] == '\0');
+    return seam_leave(f, FABRIC_OP_SYSFILE_LIST, error);
+}
+
+enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *buf,
+                                      size_t capacity)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_LINK);
+    assert(path && path[0] == '/' && buf && capacity > 0);
+    return seam_leave(f, FABRIC_OP_SYSFILE_LINK, ops->sysfile_link(f, path, buf, capacity));
+}
