@@ -73,7 +73,7 @@ endif
 .PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
         demo clean fresh list-tests FORCE
 
-all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|debug|o0|asan|tsan|cov|planted)
+all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|asan|planted|...)
 
 tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
 
@@ -81,7 +81,7 @@ check: ## install what is missing, build, run unit tests, conformance and scenar
 	@ci/deps check
 	@ci/check
 
-lint: ## arrows, formatting, sizes, comments, licence lines (add ARGS=--selftest to test the rules)
+lint: ## arrows, formatting, sizes, comments, licence lines (ARGS=--selftest tests the rules)
 	@ci/deps lint
 	@ci/lint $(ARGS)
 

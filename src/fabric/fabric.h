@@ -236,7 +236,7 @@ struct fabric_ops {
 
 /* Positions in the table. */
 enum fabric_op {
-#define X(upper, lower, parameters, arguments) FABRIC_OP_##upper,
+#define X(upper, lower, parameters, arguments, fault) FABRIC_OP_##upper,
 #include "src/fabric/ops.def"
 #undef X
     FABRIC_OP_COUNT

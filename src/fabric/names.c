@@ -7,7 +7,7 @@
 #include "src/fabric/seam.h"
 
 static const char *const op_names[FABRIC_OP_COUNT] = {
-#define X(upper, lower, parameters, arguments) [FABRIC_OP_##upper] = #lower,
+#define X(upper, lower, parameters, arguments, fault) [FABRIC_OP_##upper] = #lower,
 #include "src/fabric/ops.def"
 #undef X
 };
@@ -28,6 +28,17 @@ bool fabric_op_by_name(const char *name, enum fabric_op *out)
         return true;
     }
     return false;
+}
+
+enum fabric_error fabric_op_fault(enum fabric_op op)
+{
+    static const enum fabric_error faults[FABRIC_OP_COUNT] = {
+#define X(upper, lower, parameters, arguments, fault) [FABRIC_OP_##upper] = fault,
+#include "src/fabric/ops.def"
+#undef X
+    };
+    assert(op < FABRIC_OP_COUNT);
+    return faults[op];
 }
 
 uint32_t fabric_mtu_bytes(enum fabric_mtu mtu)

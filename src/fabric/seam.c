@@ -13,22 +13,21 @@
 #define LOG_LINE_MAX 1000
 
 /* The list and the table are the same operations in the same order with the same types. */
-#define X(upper, lower, parameters, arguments)                                                     \
-    _Static_assert(offsetof(struct fabric_ops, lower) ==                                           \
-                       FABRIC_OP_##upper * sizeof(void (*)(void)),                                 \
-                   "ops.def has " #lower " at another position than struct fabric_ops");           \
-    _Static_assert(_Generic(((struct fabric_ops *)0)->lower, enum fabric_error(*) parameters : 1,  \
-                            default : 0),                                                          \
-                   "ops.def has other parameters of " #lower);                                     \
-    _Static_assert(_Generic(fabric_##lower, enum fabric_error(*) parameters : 1, default : 0),     \
-                   "seam.h has other parameters of " #lower);
+#define TABLE ((struct fabric_ops *)0)
+#define SAME_TYPE(value, parameters)                                                               \
+    _Generic((value), enum fabric_error(*) parameters : 1, default : 0)
+#define X(upper, lower, parameters, arguments, fault)                                              \
+    _Static_assert(offsetof(struct fabric_ops, lower) == FABRIC_OP_##upper * sizeof(TABLE->lower), \
+                   #lower " is at another position in ops.def");                                   \
+    _Static_assert(SAME_TYPE(TABLE->lower, parameters), #lower " differs in ops.def");             \
+    _Static_assert(SAME_TYPE(fabric_##lower, parameters), #lower " differs in seam.h");
 #include "src/fabric/ops.def"
 #undef X
 
 void fabric_init(struct fabric *f, const struct fabric_ops *ops)
 {
     assert(f && ops);
-#define X(upper, lower, parameters, arguments) assert(ops->lower);
+#define X(upper, lower, parameters, arguments, fault) assert(ops->lower);
 #include "src/fabric/ops.def"
 #undef X
     memset(f, 0, sizeof(*f));

@@ -95,6 +95,9 @@ enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *
 const char *fabric_op_name(enum fabric_op op);
 bool fabric_op_by_name(const char *name, enum fabric_op *out);
 
+/* An error that the operation may return, FABRIC_OK for one that never fails. */
+enum fabric_error fabric_op_fault(enum fabric_op op);
+
 /* Bytes of an MTU code, 0 for what is no code; and the code of a number of bytes, 0 for none. */
 uint32_t fabric_mtu_bytes(enum fabric_mtu mtu);
 enum fabric_mtu fabric_mtu_code(uint32_t bytes);
