@@ -120,9 +120,9 @@ struct fabric_ops {
      * given out again while an old request with it may be under way. */
     enum fabric_error (*window_revoke)(struct fabric *f, fabric_window window);
 
-    /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs, so
-     * `depth` must cover the posts that can be outstanding. Errors: resources_exhausted,
-     * device_removed. */
+    /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs,
+     * whose posts are then flushed, so `depth` must cover the posts that can be outstanding.
+     * Errors: resources_exhausted, device_removed. */
     enum fabric_error (*cq_create)(struct fabric *f, fabric_device device, uint32_t depth,
                                    fabric_cq *out);
     /* cq_destroy: no queue pair may use it any more (programmer error). Completions not yet polled
@@ -251,6 +251,7 @@ struct fabric {
     uint64_t calls[FABRIC_OP_COUNT];  /* by position in the table */
     uint64_t errors[FABRIC_OP_COUNT]; /* calls that returned an error */
     uint64_t last_now, last_event;    /* ns; neither may decrease */
+    uint32_t depth;                   /* layers below this one; 0 for a backend */
 };
 
 #include "src/fabric/seam.h"
