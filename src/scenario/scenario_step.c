@@ -413,6 +413,14 @@ static bool read_step(struct scenario_reader *reader, const struct yaml_value *v
                       step->word ? step->word : "no action");
         return false;
     }
+    const struct yaml_value *outcome =
+        expect && yaml_kind(expect) == YAML_KIND_MAPPING ? yaml_find(expect, "outcome") : NULL;
+    if (outcome && step->action != SCENARIO_OPERATION) {
+        yaml_complain(reader->errors, yaml_mark(outcome),
+                      "outcome: found beside %s; only an operation has an outcome, say error: NAME",
+                      step->word);
+        return false;
+    }
     step->has_expect = expect != NULL;
     return (!background ||
             yaml_read_boolean(background, "background", &step->background, reader->errors)) &&
