@@ -161,6 +161,7 @@ static void what_makes_no_sense_is_refused(void **state)
     refused("steps: [sm_stop: sm]\nexpect: [{order: [{log: x}]}]\n", "two or more");
     refused("steps: [sm_stop: sm]\nexpect: [{order: [{log: x}, {log: y}], by: 1 s}]\n",
             "it stands alone");
+    refused("steps: [sm_stop: sm]\nexpect: [{log: x, after: 2 s, by: 1 s}]\n", "later than by");
     refused("steps: [zzz: 1]\n", "`memkv-scenario help words` lists them");
 }
 
