@@ -34,7 +34,7 @@ BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(OPT_$(VARIANT)) $(WARNINGS) $(L
 LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
-HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config admin server client net cli scenario,\
+HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
                  src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
@@ -73,7 +73,7 @@ endif
 .PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
         demo clean fresh list-tests FORCE
 
-all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|debug|o0|asan|tsan|cov|planted)
+all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|asan|planted|...)
 
 tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
 
@@ -81,7 +81,7 @@ check: ## install what is missing, build, run unit tests, conformance and scenar
 	@ci/deps check
 	@ci/check
 
-lint: ## arrows, formatting, sizes, comments, licence lines (add ARGS=--selftest to test the rules)
+lint: ## arrows, formatting, sizes, comments, licence lines (ARGS=--selftest tests the rules)
 	@ci/deps lint
 	@ci/lint $(ARGS)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The house rules that a script can see: form, sizes, comments, licence lines, assertions, words."""
+"""The house rules that a script can see: form, sizes, comments, assertions, words."""
 
 import collections
 import re

@@ -52,7 +52,7 @@ def _sources(program):
 
 
 def _guess_running(program, finished):
-    """The test that was running when a program died, from the order in which the source lists them."""
+    """The test that was running when a program died: the next one that its source lists."""
     for source in _sources(program):
         listed = _LISTED.findall(source.read_text(errors="replace"))
         if len(listed) > len(finished) and listed[:len(finished)] == finished:
@@ -115,10 +115,6 @@ def run_program(program, timeout=300, env=None):
 def has_scenarios(variant):
     return (proc.ROOT / "build" / variant / "memkv-scenario").exists() and \
         any(proc.ROOT.glob("scenarios/**/*.yaml"))
-
-
-def scenario_files():
-    return [str(path.relative_to(proc.ROOT)) for path in sorted(proc.ROOT.glob("scenarios/**/*.yaml"))]
 
 
 def run_scenarios(variant, path="scenarios", timeout=600, env=None):

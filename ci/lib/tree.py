@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that lint looks at: the project itself, or a copy in which a rule was broken on purpose."""
+"""The files that lint looks at: the project, or a copy in which a rule was broken."""
 
 import subprocess
 from pathlib import Path
