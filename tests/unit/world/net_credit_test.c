@@ -135,6 +135,30 @@ static void a_dead_lane_of_a_switch_lets_go_of_what_it_holds(void **state)
     little_net_down(&little);
 }
 
+static void a_lanes_statistics_tell_who_starves(void **state)
+{
+    struct little_net little;
+    struct net_lane_stats idle, dead;
+    (void)state;
+    little_net_up(&little, 3, NULL);
+    struct net_port *out = net_port_peer(little.hosts[1]);
+    net_switch_set_hoq_life(little.sw, 50000);
+    net_lane_stats(out, 0, &idle);
+    assert_int_equal(idle.packets + idle.credits + idle.queued, 0); /* never used */
+    net_lane_set_stalled(little.hosts[1], 0, true);
+    flood(&little, 0, 0, 20000);
+    net_lane_stats(out, 0, &dead);
+    assert_true(dead.packets > 0 && dead.queued > 0);
+    assert_true(dead.credits < 66);
+    assert_int_equal(dead.expired, 0);
+    little_net_run(&little, 10000000);
+    net_lane_stats(out, 0, &dead);
+    assert_int_equal(dead.queued, 0);
+    assert_int_equal(dead.expired, net_port_info(out)->counters.xmit_discards);
+    assert_true(dead.waited >= 50000);
+    little_net_down(&little);
+}
+
 static void a_lost_packet_gives_its_credit_back(void **state)
 {
     struct little_net little;
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(a_delay_that_comes_later_does_not_starve_the_lane),
         cmocka_unit_test(small_packets_cost_a_block_each),
         cmocka_unit_test(a_dead_lane_of_a_switch_lets_go_of_what_it_holds),
+        cmocka_unit_test(a_lanes_statistics_tell_who_starves),
         cmocka_unit_test(a_lost_packet_gives_its_credit_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
