@@ -46,7 +46,7 @@ void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t 
         cq_overrun(hca, cq);
         return;
     }
-    struct cqe *ring = arena_at(&hca->arena, cq->ring);
+    struct cqe *ring = hca_arena_at(&hca->arena, cq->ring);
     struct cqe *cqe = &ring[cq->tail++ & (cq->depth - 1)];
     cqe->wc = *wc;
     cqe->wc.time = sim_now(hca->sim);
@@ -103,7 +103,7 @@ enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t contex
     cq->limit = depth;
     cq->depth = ring_depth(depth);
     cq->context = context;
-    cq->ring = arena_chunk(&hca->arena, cq->depth * sizeof(struct cqe));
+    cq->ring = hca_arena_chunk(&hca->arena, cq->depth * sizeof(struct cqe));
     out->id = cq->slot.id;
     return FABRIC_OK;
 }
@@ -113,7 +113,7 @@ enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq handle)
     struct cq_state *cq = cq_of(hca, handle.id);
     if (cq->users)
         return ERR_INVALID_ARGUMENT;
-    arena_drop(&hca->arena, cq->ring);
+    hca_arena_drop(&hca->arena, cq->ring);
     table_put(&hca->arena, &hca->cqs, handle.id);
     return FABRIC_OK;
 }
@@ -134,7 +134,7 @@ size_t hca_cq_poll(struct hca *hca, hca_cq handle, struct hca_wc *wcs, size_t ca
 {
     assert(wcs || capacity == 0);
     struct cq_state *cq = cq_of(hca, handle.id);
-    const struct cqe *ring = arena_at(&hca->arena, cq->ring);
+    const struct cqe *ring = hca_arena_at(&hca->arena, cq->ring);
     size_t count = 0;
     while (count < capacity && cq->head != cq->tail) {
         const struct cqe *cqe = &ring[cq->head++ & (cq->depth - 1)];

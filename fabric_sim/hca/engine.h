@@ -135,7 +135,7 @@ struct hca {
     uint32_t caps;
     uint64_t sys_image_guid;
     bool removed, discard_payload;
-    struct arena arena;
+    struct hca_arena arena;
     struct table pds, keys, cqs, srqs, qps, ahs, mcasts;
     struct scramble key_scramble, qpn_scramble;
     uint8_t port_count;

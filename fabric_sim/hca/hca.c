@@ -30,8 +30,8 @@ static void init_ports(struct hca *hca)
     hca->ports = calloc(hca->port_count, sizeof(hca->ports[0]));
     if (!hca->ports)
         abort();
-    uint32_t chunk = arena_chunk(&hca->arena, hca->port_count * sizeof(struct port_info));
-    struct port_info *infos = arena_at(&hca->arena, chunk);
+    uint32_t chunk = hca_arena_chunk(&hca->arena, hca->port_count * sizeof(struct port_info));
+    struct port_info *infos = hca_arena_at(&hca->arena, chunk);
     for (uint8_t i = 0; i < hca->port_count; i++) {
         struct hca_port *port = &hca->ports[i];
         port->hca = hca;
@@ -94,7 +94,7 @@ void hca_destroy(struct hca *hca)
     free(hca->contexts);
     free(hca->events);
     free(hca->ports);
-    arena_free(&hca->arena);
+    hca_arena_free(&hca->arena);
     free(hca);
 }
 

@@ -221,7 +221,7 @@ static void make_queues(struct hca *hca, struct qp_state *qp, const struct hca_q
         qp->sq_stride =
             (uint32_t)(sizeof(struct send_wqe) + qp->max_send_sge * sizeof(struct hca_sge)) +
             (init->max_inline + 7) / 8 * 8;
-        qp->sq = arena_chunk(&hca->arena, (size_t)qp->sq_depth * qp->sq_stride);
+        qp->sq = hca_arena_chunk(&hca->arena, (size_t)qp->sq_depth * qp->sq_stride);
     }
     if (init->type != HCA_QP_DCI) {
         assert(cq_find(hca, init->recv_cq.id));
@@ -308,7 +308,7 @@ void hca_qp_destroy(struct hca *hca, hca_qp handle)
     }
     use(hca, qp, UINT32_MAX); /* minus one */
     if (qp->sq)
-        arena_drop(&hca->arena, qp->sq);
+        hca_arena_drop(&hca->arena, qp->sq);
     recv_ring_drop(&hca->arena, &qp->rq);
     qp->qp_num = 0;
     table_put(&hca->arena, &hca->qps, handle.id);

@@ -15,7 +15,7 @@ static void *must(void *memory)
     return memory;
 }
 
-void arena_free(struct arena *arena)
+void hca_arena_free(struct hca_arena *arena)
 {
     for (uint32_t i = 1; i < arena->count; i++)
         free(arena->chunks[i]);
@@ -24,7 +24,7 @@ void arena_free(struct arena *arena)
     memset(arena, 0, sizeof(*arena));
 }
 
-static void arena_grow(struct arena *arena)
+static void hca_arena_grow(struct hca_arena *arena)
 {
     uint32_t capacity = arena->capacity ? arena->capacity * 2 : 32;
     arena->chunks = must(realloc(arena->chunks, capacity * sizeof(arena->chunks[0])));
@@ -32,7 +32,7 @@ static void arena_grow(struct arena *arena)
     arena->capacity = capacity;
 }
 
-uint32_t arena_chunk(struct arena *arena, size_t bytes)
+uint32_t hca_arena_chunk(struct hca_arena *arena, size_t bytes)
 {
     assert(bytes > 0);
     uint32_t number = arena->free_number ? arena->free_number : 1;
@@ -40,7 +40,7 @@ uint32_t arena_chunk(struct arena *arena, size_t bytes)
         number++;
     if (number >= arena->count) {
         if (number >= arena->capacity)
-            arena_grow(arena);
+            hca_arena_grow(arena);
         arena->chunks[0] = NULL;
         arena->count = number + 1;
     }
@@ -51,7 +51,7 @@ uint32_t arena_chunk(struct arena *arena, size_t bytes)
     return number;
 }
 
-void arena_drop(struct arena *arena, uint32_t chunk)
+void hca_arena_drop(struct hca_arena *arena, uint32_t chunk)
 {
     assert(chunk > 0 && chunk < arena->count && arena->chunks[chunk]);
     free(arena->chunks[chunk]);
@@ -61,7 +61,7 @@ void arena_drop(struct arena *arena, uint32_t chunk)
         arena->free_number = chunk;
 }
 
-void *arena_at(const struct arena *arena, uint32_t chunk)
+void *hca_arena_at(const struct hca_arena *arena, uint32_t chunk)
 {
     assert(chunk > 0 && chunk < arena->count && arena->chunks[chunk]);
     return arena->chunks[chunk];
@@ -85,16 +85,16 @@ static uint32_t chunk_of(uint32_t index, uint32_t *offset)
     return n;
 }
 
-void *table_at(const struct arena *arena, const struct table *table, uint32_t index)
+void *table_at(const struct hca_arena *arena, const struct table *table, uint32_t index)
 {
     assert(index < table->used);
     uint32_t offset;
     uint32_t n = chunk_of(index, &offset);
-    uint8_t *base = arena_at(arena, table->chunks[n]);
+    uint8_t *base = hca_arena_at(arena, table->chunks[n]);
     return base + (size_t)offset * table->item_size;
 }
 
-void *table_take(struct arena *arena, struct table *table)
+void *table_take(struct hca_arena *arena, struct table *table)
 {
     uint32_t index;
     /* A slot rests while others are fresh or enough of them rest: late reuse of what it names. */
@@ -106,7 +106,7 @@ void *table_take(struct arena *arena, struct table *table)
         uint32_t offset;
         uint32_t n = chunk_of(index, &offset);
         if (!table->chunks[n])
-            table->chunks[n] = arena_chunk(arena, (size_t)table->item_size * TABLE_FIRST << n);
+            table->chunks[n] = hca_arena_chunk(arena, (size_t)table->item_size * TABLE_FIRST << n);
     } else {
         index = table->free_head - 1;
         struct slot *first = table_at(arena, table, index);
@@ -131,7 +131,7 @@ uint32_t slot_index(const struct slot *slot)
     return (slot->id & INDEX_MASK) - 1;
 }
 
-void *table_find(const struct arena *arena, const struct table *table, uint32_t id)
+void *table_find(const struct hca_arena *arena, const struct table *table, uint32_t id)
 {
     uint32_t number = id & INDEX_MASK;
     if (number == 0 || number > table->used)
@@ -140,7 +140,7 @@ void *table_find(const struct arena *arena, const struct table *table, uint32_t 
     return slot->id == id ? slot : NULL;
 }
 
-void table_put(struct arena *arena, struct table *table, uint32_t id)
+void table_put(struct hca_arena *arena, struct table *table, uint32_t id)
 {
     struct slot *slot = table_find(arena, table, id);
     assert(slot && table->live > 0);
@@ -202,30 +202,32 @@ uint32_t recv_stride(uint32_t max_sge)
     return (uint32_t)(sizeof(struct recv_head) + max_sge * sizeof(struct hca_sge));
 }
 
-void recv_ring_init(struct arena *arena, struct recv_ring *rq, uint32_t max_wr, uint32_t max_sge)
+void recv_ring_init(struct hca_arena *arena, struct recv_ring *rq, uint32_t max_wr,
+                    uint32_t max_sge)
 {
     assert(max_wr > 0);
     memset(rq, 0, sizeof(*rq));
     rq->limit = max_wr;
     rq->depth = ring_depth(max_wr);
     rq->max_sge = max_sge;
-    rq->ring = arena_chunk(arena, (size_t)rq->depth * recv_stride(max_sge));
+    rq->ring = hca_arena_chunk(arena, (size_t)rq->depth * recv_stride(max_sge));
 }
 
-void recv_ring_drop(struct arena *arena, struct recv_ring *rq)
+void recv_ring_drop(struct hca_arena *arena, struct recv_ring *rq)
 {
     if (rq->ring)
-        arena_drop(arena, rq->ring);
+        hca_arena_drop(arena, rq->ring);
     memset(rq, 0, sizeof(*rq));
 }
 
-static uint8_t *recv_at(const struct arena *arena, const struct recv_ring *rq, uint32_t counter)
+static uint8_t *recv_at(const struct hca_arena *arena, const struct recv_ring *rq, uint32_t counter)
 {
-    uint8_t *base = arena_at(arena, rq->ring);
+    uint8_t *base = hca_arena_at(arena, rq->ring);
     return base + (size_t)(counter & (rq->depth - 1)) * recv_stride(rq->max_sge);
 }
 
-void recv_ring_put(const struct arena *arena, struct recv_ring *rq, const struct hca_recv_wr *wr)
+void recv_ring_put(const struct hca_arena *arena, struct recv_ring *rq,
+                   const struct hca_recv_wr *wr)
 {
     assert(wr->sge_count <= rq->max_sge && rq->head - rq->tail < rq->depth);
     uint8_t *at = recv_at(arena, rq, rq->head++);
@@ -237,7 +239,7 @@ void recv_ring_put(const struct arena *arena, struct recv_ring *rq, const struct
         memcpy(at + sizeof(head), wr->sges, wr->sge_count * sizeof(wr->sges[0]));
 }
 
-bool recv_ring_take(const struct arena *arena, struct recv_ring *rq, struct recv_wqe *out)
+bool recv_ring_take(const struct hca_arena *arena, struct recv_ring *rq, struct recv_wqe *out)
 {
     if (rq->head == rq->tail)
         return false;
@@ -253,7 +255,7 @@ bool recv_ring_take(const struct arena *arena, struct recv_ring *rq, struct recv
 }
 
 /* Bytes that the oldest receive takes; 0 when there is none. */
-uint32_t recv_ring_next_length(const struct arena *arena, const struct recv_ring *rq)
+uint32_t recv_ring_next_length(const struct hca_arena *arena, const struct recv_ring *rq)
 {
     if (rq->head == rq->tail)
         return 0;
@@ -262,10 +264,10 @@ uint32_t recv_ring_next_length(const struct arena *arena, const struct recv_ring
     return head.length;
 }
 
-struct send_wqe *send_ring_at(const struct arena *arena, const struct qp_state *qp,
+struct send_wqe *send_ring_at(const struct hca_arena *arena, const struct qp_state *qp,
                               uint32_t counter)
 {
-    uint8_t *base = arena_at(arena, qp->sq);
+    uint8_t *base = hca_arena_at(arena, qp->sq);
     return (struct send_wqe *)(void *)(base +
                                        (size_t)(counter & (qp->sq_depth - 1)) * qp->sq_stride);
 }

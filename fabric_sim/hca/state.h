@@ -11,7 +11,7 @@
 
 /* ------------------------------------------------------------------ arena and tables */
 
-struct arena {
+struct hca_arena {
     uint8_t **chunks; /* by number; 0 is none */
     size_t *sizes;
     uint32_t count, capacity;
@@ -19,10 +19,11 @@ struct arena {
     size_t bytes;
 };
 
-void arena_free(struct arena *arena);
-uint32_t arena_chunk(struct arena *arena, size_t bytes); /* zeroed; aborts when memory is out */
-void arena_drop(struct arena *arena, uint32_t chunk);
-void *arena_at(const struct arena *arena, uint32_t chunk);
+void hca_arena_free(struct hca_arena *arena);
+uint32_t hca_arena_chunk(struct hca_arena *arena,
+                         size_t bytes); /* zeroed; aborts when memory is out */
+void hca_arena_drop(struct hca_arena *arena, uint32_t chunk);
+void *hca_arena_at(const struct hca_arena *arena, uint32_t chunk);
 
 /* Head of every object in a table. */
 struct slot {
@@ -47,11 +48,11 @@ struct table {
 
 void table_init(struct table *table, uint32_t item_size, uint32_t max);
 /* Null when the table is full; else zeroed but for its slot. */
-void *table_take(struct arena *arena, struct table *table);
-void table_put(struct arena *arena, struct table *table, uint32_t id);
-void *table_at(const struct arena *arena, const struct table *table, uint32_t index);
+void *table_take(struct hca_arena *arena, struct table *table);
+void table_put(struct hca_arena *arena, struct table *table, uint32_t id);
+void *table_at(const struct hca_arena *arena, const struct table *table, uint32_t index);
 /* Null when the handle is not live. */
-void *table_find(const struct arena *arena, const struct table *table, uint32_t id);
+void *table_find(const struct hca_arena *arena, const struct table *table, uint32_t id);
 uint32_t slot_index(const struct slot *slot);
 
 /* A bijection on numbers of some bits, drawn from the seed: what strangers see of an index. */
@@ -173,12 +174,14 @@ struct mcast_state {
 
 uint32_t ring_depth(uint32_t limit); /* the power of two that holds it */
 uint32_t recv_stride(uint32_t max_sge);
-void recv_ring_init(struct arena *arena, struct recv_ring *rq, uint32_t max_wr, uint32_t max_sge);
-void recv_ring_drop(struct arena *arena, struct recv_ring *rq);
-void recv_ring_put(const struct arena *arena, struct recv_ring *rq, const struct hca_recv_wr *wr);
-bool recv_ring_take(const struct arena *arena, struct recv_ring *rq, struct recv_wqe *out);
-uint32_t recv_ring_next_length(const struct arena *arena, const struct recv_ring *rq);
-struct send_wqe *send_ring_at(const struct arena *arena, const struct qp_state *qp,
+void recv_ring_init(struct hca_arena *arena, struct recv_ring *rq, uint32_t max_wr,
+                    uint32_t max_sge);
+void recv_ring_drop(struct hca_arena *arena, struct recv_ring *rq);
+void recv_ring_put(const struct hca_arena *arena, struct recv_ring *rq,
+                   const struct hca_recv_wr *wr);
+bool recv_ring_take(const struct hca_arena *arena, struct recv_ring *rq, struct recv_wqe *out);
+uint32_t recv_ring_next_length(const struct hca_arena *arena, const struct recv_ring *rq);
+struct send_wqe *send_ring_at(const struct hca_arena *arena, const struct qp_state *qp,
                               uint32_t counter);
 struct hca_sge *send_wqe_sges(struct send_wqe *wqe);
 uint8_t *send_wqe_inline(const struct qp_state *qp, struct send_wqe *wqe);

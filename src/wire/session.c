@@ -263,7 +263,9 @@ static enum fabric_error read_header(const struct wire_session *s, struct header
     bool kind = out->kind == expected_kind(s, &length);
     if (!kind && out->kind == KIND_RECORD)
         return ERR_AUTH_FAILED; /* speaks before it has shown the key */
-    if (!kind || out->version == 0 || reserved || (length && out->length != length))
+    bool plain = out->kind != KIND_RECORD;
+    if (!kind || out->version == 0 || reserved ||
+        (plain && (out->length != length || out->sequence)))
         return ERR_FRAME_INVALID;
     return FABRIC_OK;
 }
