@@ -9,6 +9,8 @@
 #ifndef FABRIC_SIM_WORLD_NET_STATE_H
 #define FABRIC_SIM_WORLD_NET_STATE_H
 
+#include <assert.h>
+
 #include "fabric_sim/world/net.h"
 
 #define NET_VL15 15
@@ -28,10 +30,11 @@ struct net_credit { /* on its way back to the sender */
 struct net_lane {
     struct packet *first, *last;
     uint32_t length;
-    bool stalled;      /* the receiver keeps its buffers */
-    uint64_t credits;  /* blocks that may be sent now */
-    uint64_t capacity; /* blocks of the receiver's buffer */
-    uint64_t withheld; /* blocks that a stalled receiver keeps */
+    bool stalled;                      /* the receiver keeps its buffers */
+    uint64_t packets, waited, expired; /* as net_lane_stats tells them */
+    uint64_t credits;                  /* blocks that may be sent now */
+    uint64_t capacity;                 /* blocks of the receiver's buffer */
+    uint64_t withheld;                 /* blocks that a stalled receiver keeps */
     struct net_credit *ring;
     uint32_t ring_first, ring_count, ring_size; /* size is a power of two */
 };
@@ -199,6 +202,7 @@ static inline uint64_t net_now(const struct net_port *port)
 
 static inline uint32_t net_blocks(const struct packet *packet)
 {
+    assert(packet->wire_bytes > 0);
     return ((uint32_t)packet->wire_bytes + NET_BLOCK - 1) / NET_BLOCK;
 }
 
