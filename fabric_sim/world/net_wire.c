@@ -169,9 +169,12 @@ static uint64_t credits_at(struct net_port *port, uint8_t vl, const struct packe
 {
     if (vl == NET_VL15)
         return now;
-    struct net_lane *lane = net_lane_of(port, vl);
+    struct net_lane *lane = port->lanes[vl] ? port->lanes[vl] : net_lane_of(port, vl);
+    uint32_t blocks = net_blocks(packet);
+    if (lane->credits >= blocks)
+        return now;
     net_credit_collect(lane, now);
-    return net_credit_time(lane, net_blocks(packet), now);
+    return net_credit_time(lane, blocks, now);
 }
 
 static void pump(void *object, uint64_t arg);
