@@ -135,17 +135,10 @@ static struct mad *unwrap(struct sma *sma, struct packet *packet)
     return mad;
 }
 
-/* VL15 has no credits: what does not fit is lost. */
-static void transmit(struct sma *sma, struct net_port *port, struct packet *packet)
-{
-    if (!net_send(port, packet))
-        discard(sma, packet);
-}
-
 static void pass_on(struct sma *sma, struct net_port *in, uint8_t out, struct packet *packet)
 {
     sma->stats.forwarded++;
-    transmit(sma, net_node_port(net_port_node(in), out), packet);
+    net_send(net_node_port(net_port_node(in), out), packet); /* VL15 is always taken */
 }
 
 static void receive_directed(struct sma *sma, struct net_port *port, struct packet *packet)
@@ -174,21 +167,15 @@ static bool is_for(const struct net_port *port, uint16_t dlid)
            (info->lid != 0 && dlid >> info->lmc == info->lid >> info->lmc);
 }
 
+/* A switch hands over only what is for it. */
 static void receive_lid_routed(struct sma *sma, struct net_port *port, struct packet *packet)
 {
-    uint8_t out;
+    uint16_t slid = packet->slid;
 
-    if (is_for(port, packet->dlid)) {
-        uint16_t slid = packet->slid;
-
+    if (is_for(port, packet->dlid))
         deliver(sma, port, unwrap(sma, packet), slid);
-        return;
-    }
-    out = is_switch(port) ? net_lft_get(net_port_node(port), packet->dlid) : NET_PORT_NONE;
-    if (out == 0 || out > net_node_ports(net_port_node(port)))
-        discard(sma, packet);
     else
-        pass_on(sma, port, out, packet);
+        discard(sma, packet);
 }
 
 static void receive(void *context, struct net_port *port, struct packet *packet)
@@ -228,7 +215,7 @@ static void send_directed(struct sma *sma, struct net_port *port, struct mad *ma
         if (out == 0 || out > net_node_ports(net_port_node(port)))
             break;
         port = net_node_port(net_port_node(port), out);
-        transmit(sma, port, wrap(sma, mad, LID_PERMISSIVE, LID_PERMISSIVE));
+        net_send(port, wrap(sma, mad, LID_PERMISSIVE, LID_PERMISSIVE));
         return;
     case MAD_HOP_AGENT:
     case MAD_HOP_MANAGER:
@@ -245,7 +232,6 @@ void sma_send(struct sma *sma, struct net_port *port, struct mad *mad, uint16_t 
 {
     struct net_port *source = sma_lid_port(port);
     uint16_t slid = net_port_info(source)->lid;
-    uint8_t out;
 
     if (mad_class(mad) == MAD_CLASS_SUBN_DIRECTED) {
         send_directed(sma, port, mad);
@@ -255,19 +241,26 @@ void sma_send(struct sma *sma, struct net_port *port, struct mad *mad, uint16_t 
         deliver(sma, port, mad, slid);
         return;
     }
-    if (is_switch(port)) {
-        out = net_lft_get(net_port_node(port), dlid);
-        if (out == 0 || out > net_node_ports(net_port_node(port))) {
-            sma->stats.discarded++;
-            mad_free(mad);
-            return;
-        }
-        source = net_node_port(net_port_node(port), out);
-    }
-    transmit(sma, source, wrap(sma, mad, slid, dlid));
+    net_send(source, wrap(sma, mad, slid, dlid));
 }
 
 /* ---------------------------------------------------------------- life */
+
+/* An enforcing switch port met a key that its table does not have. */
+static void switch_discarded(void *context, struct net_port *port, const struct packet *packet)
+{
+    struct sma_violation violation = {
+        .trap = MAD_TRAP_SWITCH_BAD_PKEY,
+        .slid = packet->slid,
+        .dlid = packet->dlid,
+        .key = packet->pkey,
+        .sl = packet->sl,
+        .src_qp = packet->src_qp,
+        .dest_qp = packet->dest_qp,
+    };
+
+    sma_key_violation(context, port, &violation);
+}
 
 struct sma *sma_create(struct net *net)
 {
@@ -283,6 +276,7 @@ struct sma *sma_create(struct net *net)
     for (size_t i = 0; i < net_node_count(net); i++)
         sma_attach(sma, net_node_at(net, i));
     net_set_mad_handler(net, receive, sma);
+    net_set_pkey_handler(net, switch_discarded, sma);
     return sma;
 }
 
@@ -290,16 +284,14 @@ static void agent_destroy(struct sma_agent *agent)
 {
     if (!agent)
         return;
-    for (size_t i = 0; i <= net_node_ports(agent->node); i++)
-        free(agent->ports[i].vl_arb);
     free(agent->ports);
-    free(agent->mft);
     free(agent);
 }
 
 void sma_destroy(struct sma *sma)
 {
     net_set_mad_handler(sma->net, NULL, NULL);
+    net_set_pkey_handler(sma->net, NULL, NULL);
     for (uint32_t i = 0; i < sma->job_count; i++)
         mad_free(sma->jobs[i].mad);
     for (size_t i = 0; i < sma->agent_count; i++) {
@@ -360,17 +352,6 @@ void sma_set_manager(struct sma *sma, struct net_port *port, sma_manager handler
     assert(!handler || !state->manager || state->manager_context == context);
     state->manager = handler;
     state->manager_context = context;
-}
-
-uint16_t sma_mft_get(const struct sma *sma, const struct net_node *sw, uint16_t mlid,
-                     uint8_t position)
-{
-    const struct sma_agent *agent = sma->agents[net_node_index(sw)];
-    size_t offset = (size_t)(mlid - LID_MULTICAST_FIRST);
-
-    if (!agent || !agent->mft || offset >= SMA_MFT_SIZE || position >= SMA_MFT_POSITIONS)
-        return 0;
-    return agent->mft[position * (size_t)SMA_MFT_SIZE + offset];
 }
 
 void sma_stats(const struct sma *sma, struct sma_stats *out)

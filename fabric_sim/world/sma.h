@@ -2,7 +2,7 @@
 /*
  * Subnet management agents: what every port of a net answers to a subnet manager (vol. 1, chapters
  * 14.2 and 14.3). One struct sma serves all nodes of one net; it registers itself as the net's MAD
- * handler and as the owner of the switches.
+ * and P_Key handler and as the owner of the switches.
  *
  * Who else changes a port's attributes tells the net (net_port_changed); the agents learn of link
  * states of switches from there and send the traps.
@@ -24,6 +24,9 @@ void sma_attach(struct sma *sma, struct net_node *node);
 
 /* Time an agent takes to answer, ns (default 5 us). Passing a directed route on takes none. */
 void sma_set_latency(struct sma *sma, uint64_t answer);
+
+/* PortGUID as NodeInfo tells it: of a switch its node's. */
+uint64_t sma_port_guid(const struct net_port *port);
 
 /* ---- managers */
 /* Answers, traps and SMInfo requests that arrive at `port`; the datagram is only lent. `slid` is
@@ -48,13 +51,10 @@ void sma_key_violation(struct sma *sma, struct net_port *port,
 /* The port's capabilities changed (a manager came or went). */
 void sma_capability_changed(struct sma *sma, struct net_port *port);
 
-/* Ports of a switch that a multicast LID leaves by, as Set(MulticastForwardingTable) left them:
- * bit n is port n of position*16 + n. 0 when unset. */
-uint16_t sma_mft_get(const struct sma *sma, const struct net_node *sw, uint16_t mlid,
-                     uint8_t position);
-
 struct sma_stats {
-    uint64_t answered, forwarded, discarded;
+    uint64_t answered;
+    uint64_t forwarded; /* directed-route datagrams passed on by switches */
+    uint64_t discarded;
     uint64_t traps_sent, traps_repressed;
     uint64_t mkey_violations, illegal_transitions;
 };

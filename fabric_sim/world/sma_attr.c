@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Get of every attribute, and Set of all but PortInfo (sma_port.c). */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fabric_sim/world/bytes.h"
@@ -28,7 +27,7 @@ static struct net_port *named_port(struct net_port *in, uint32_t number)
 
 /* ---------------------------------------------------------------- node */
 
-static uint64_t port_guid(const struct net_port *port)
+uint64_t sma_port_guid(const struct net_port *port)
 {
     const struct port_info *info = net_port_info(sma_lid_port(port));
     struct net_node *node = net_port_node(port);
@@ -52,7 +51,7 @@ static uint16_t get_node_info(struct net_port *port, uint8_t *data)
         .local_port_num = net_port_num(port),
         .system_image_guid = net_node_guid(node),
         .node_guid = net_node_guid(node),
-        .port_guid = port_guid(port),
+        .port_guid = sma_port_guid(port),
         .partition_cap = partition_cap(port),
         .device_id = DEVICE_ID,
         .vendor_id = VENDOR_ID,
@@ -96,12 +95,11 @@ static void link_speed(const struct port_info *info, struct mad_port_info *out)
     out->link_speed_ext_active = lane >= 24000 ? 2 : lane >= 13000 ? 1 : 0;
 }
 
-static uint32_t capability_mask(struct sma *sma, const struct net_port *port)
+static uint32_t capability_mask(const struct net_port *port)
 {
     const struct port_info *info = net_port_info(sma_lid_port(port));
     uint32_t mask = MAD_CAP_TRAP | MAD_CAP_SL_MAPPING | MAD_CAP_EXTENDED_SPEEDS;
 
-    (void)sma;
     if (!is_switch(port))
         mask |= MAD_CAP_CLIENT_REREGISTER;
     if (info->is_sm)
@@ -154,11 +152,11 @@ static uint16_t get_port_info(struct sma *sma, struct net_port *in, struct mad *
     state = sma_port_of(sma, port);
     fill_settable(info, state, &out);
     link_speed(info, &out);
-    out.capability_mask = capability_mask(sma, port);
+    out.capability_mask = capability_mask(port);
     out.local_port_num = net_port_num(in);
     out.vl_cap = vl_code(info->vl_cap);
     out.mtu_cap = info->mtu_cap;
-    out.vl_arb_high_cap = out.vl_arb_low_cap = 8;
+    out.vl_arb_high_cap = out.vl_arb_low_cap = NET_ARB_ENTRIES;
     out.m_key_violations = state->m_key_violations;
     out.p_key_violations = clamp16(info->counters.bad_pkey);
     out.q_key_violations = clamp16(info->counters.bad_qkey);
@@ -195,6 +193,13 @@ static uint16_t get_switch_info(struct sma *sma, struct net_port *port, uint8_t 
     return MAD_STATUS_OK;
 }
 
+/* Entries above LinearFDBTop forward nothing (chapter 18.2.4.3.1). */
+static void forget_above(struct net_port *port, uint16_t top, uint16_t old_top)
+{
+    for (uint32_t lid = top + 1u; lid <= old_top && lid < NET_LFT_SIZE; lid++)
+        net_lft_set(net_port_node(port), (uint16_t)lid, NET_PORT_NONE);
+}
+
 static uint16_t set_switch_info(struct sma *sma, struct net_port *port, uint8_t *data)
 {
     struct sma_agent *agent = sma_agent_of(sma, port);
@@ -203,6 +208,7 @@ static uint16_t set_switch_info(struct sma *sma, struct net_port *port, uint8_t 
     if (!is_switch(port))
         return MAD_STATUS_BAD_ATTRIBUTE;
     mad_switch_info_decode(data, &info);
+    forget_above(port, info.linear_fdb_top, agent->linear_fdb_top);
     agent->linear_fdb_top = info.linear_fdb_top;
     agent->multicast_fdb_top = info.multicast_fdb_top;
     agent->life_time = info.life_time_value;
@@ -218,7 +224,6 @@ static void changed(struct sma *sma, struct net_port *port, const struct port_in
 {
     struct sma_agent *agent = sma_agent_of(sma, port);
 
-    net_port_info(port)->attributes_epoch++;
     agent->applying = true;
     net_port_changed(port, before);
     agent->applying = false;
@@ -299,59 +304,90 @@ static uint16_t guid_info(struct sma *sma, struct net_port *in, struct mad *mad,
             changed(sma, port, &before);
     }
     for (uint32_t i = 0; i < MAD_GUIDS_PER_BLOCK; i++)
-        guids[i] = first + i == 0 ? port_guid(port) : gid_interface(info, first + i);
+        guids[i] = first + i == 0 ? sma_port_guid(port) : gid_interface(info, first + i);
     mad_guids_encode(mad_data(mad), guids);
     return MAD_STATUS_OK;
 }
 
-static void set_sl_to_vl(struct sma *sma, struct net_port *port, const uint8_t *vls)
+/* For packets from everywhere: the port's own map. */
+static void set_sl_map(struct sma *sma, struct net_port *out, const uint8_t *vls)
 {
-    struct port_info *info = net_port_info(port), before = *info;
+    struct port_info *info = net_port_info(out), before = *info;
+    uint8_t ports = net_node_ports(net_port_node(out));
 
     memcpy(info->sl_to_vl, vls, PORT_SLS);
+    if (sma_agent_of(sma, out)->has_sl_pairs)
+        for (unsigned in = 0; in <= ports; in++)
+            net_sl_map_set(out, (uint8_t)in, vls);
     if (memcmp(before.sl_to_vl, vls, PORT_SLS) != 0)
-        changed(sma, port, &before);
+        changed(sma, out, &before);
 }
 
-/* One map per output port: all input ports share it, which table 151 leaves to the SM to ask for
- * and this agent does for every input port named. */
-static uint16_t sl_to_vl(struct sma *sma, struct net_port *in, struct mad *mad, bool set)
+static void set_switch_sl_map(struct sma *sma, struct net_port *in, uint32_t modifier,
+                              const uint8_t *vls)
 {
     struct net_node *node = net_port_node(in);
-    uint32_t out = mad_modifier(mad) & 0xFF;
-    bool all = is_switch(in) && (mad_modifier(mad) & 0x10000) != 0;
-    struct net_port *port = is_switch(in) ? named_port(in, out) : in;
+    bool all_out = (modifier & 0x10000) != 0, all_in = (modifier & 0x20000) != 0;
+    uint8_t from = (uint8_t)(modifier >> 8), to = (uint8_t)modifier;
+
+    for (unsigned i = 0; i <= net_node_ports(node); i++) {
+        if (all_out ? i == 0 : i != to)
+            continue;
+        if (all_in) {
+            set_sl_map(sma, net_node_port(node, (uint8_t)i), vls);
+            continue;
+        }
+        sma_agent_of(sma, in)->has_sl_pairs = true;
+        net_sl_map_set(net_node_port(node, (uint8_t)i), from, vls);
+    }
+}
+
+/* The modifier of a switch: input port in bits 15..8, output port in 7..0; bits 17 and 16 stand for
+ * all of them (table 151). */
+static uint16_t sl_to_vl(struct sma *sma, struct net_port *in, struct mad *mad, bool set)
+{
+    uint32_t modifier = mad_modifier(mad);
+    uint8_t from = is_switch(in) ? (uint8_t)(modifier >> 8) : 0;
+    struct net_port *out = is_switch(in) ? named_port(in, modifier & 0xFF) : in;
     uint8_t vls[PORT_SLS];
 
-    if (!port)
+    if (!out || from > net_node_ports(net_port_node(in)))
         return MAD_STATUS_BAD_FIELD;
     mad_sl_to_vl_decode(mad_data(mad), vls);
-    for (unsigned i = 1; set && all && i <= net_node_ports(node); i++)
-        set_sl_to_vl(sma, net_node_port(node, (uint8_t)i), vls);
-    if (set && !all)
-        set_sl_to_vl(sma, port, vls);
-    if (!set)
-        mad_sl_to_vl_encode(mad_data(mad), net_port_info(port)->sl_to_vl);
+    if (set && is_switch(in))
+        set_switch_sl_map(sma, in, modifier, vls);
+    else if (set)
+        set_sl_map(sma, out, vls);
+    for (uint8_t sl = 0; !set && sl < PORT_SLS; sl++)
+        vls[sl] = is_switch(in) ? net_sl_map_get(out, from, sl) : net_port_info(out)->sl_to_vl[sl];
+    mad_sl_to_vl_encode(mad_data(mad), vls);
     return MAD_STATUS_OK;
 }
 
-static uint16_t vl_arbitration(struct sma *sma, struct net_port *in, struct mad *mad, bool set)
+/* Blocks 1 and 2 are the low-priority table, 3 and 4 the high one (table 152). */
+static uint16_t vl_arbitration(struct net_port *in, struct mad *mad, bool set)
 {
     struct net_port *port = is_switch(in) ? named_port(in, mad_modifier(mad) & 0xFF) : in;
-    uint32_t block = mad_modifier(mad) >> 16; /* 1, 2: low priority; 3, 4: high */
-    struct sma_port *state;
+    uint32_t block = mad_modifier(mad) >> 16;
+    struct mad_vl_arb entries[MAD_VL_ARB_PER_BLOCK];
+    struct net_vl_weight *table;
+    struct net_vl_arb arb;
 
     if (!port || block < 1 || block > 4)
         return MAD_STATUS_BAD_FIELD;
-    state = sma_port_of(sma, port);
-    if (!state->vl_arb) {
-        state->vl_arb = calloc(4, sizeof *state->vl_arb);
-        if (!state->vl_arb)
-            abort();
+    net_vl_arb_get(port, &arb);
+    table = (block <= 2 ? arb.low : arb.high) + (block % 2 ? 0 : MAD_VL_ARB_PER_BLOCK);
+    mad_vl_arb_decode(mad_data(mad), entries);
+    for (size_t i = 0; i < MAD_VL_ARB_PER_BLOCK; i++) {
+        if (set)
+            table[i] = (struct net_vl_weight){entries[i].vl, entries[i].weight};
+        entries[i] = (struct mad_vl_arb){table[i].vl, table[i].weight};
     }
-    if (set)
-        mad_vl_arb_decode(mad_data(mad), state->vl_arb[block - 1]);
-    mad_vl_arb_encode(mad_data(mad), state->vl_arb[block - 1]);
+    if (set) {
+        arb.low_count = arb.high_count = NET_ARB_ENTRIES;
+        net_vl_arb_set(port, &arb);
+    }
+    mad_vl_arb_encode(mad_data(mad), entries);
     return MAD_STATUS_OK;
 }
 
@@ -374,27 +410,26 @@ static uint16_t linear_forwarding(struct net_port *port, struct mad *mad, bool s
     return MAD_STATUS_OK;
 }
 
-static uint16_t multicast_forwarding(struct sma *sma, struct net_port *port, struct mad *mad,
-                                     bool set)
+static uint16_t multicast_forwarding(struct net_port *port, struct mad *mad, bool set)
 {
-    struct sma_agent *agent = sma_agent_of(sma, port);
+    struct net_node *node = net_port_node(port);
     uint32_t first = (mad_modifier(mad) & 0x1FF) * MAD_MFT_PER_BLOCK;
-    uint32_t position = mad_modifier(mad) >> 28;
-    uint16_t *row;
+    uint8_t position = (uint8_t)(mad_modifier(mad) >> 28);
+    uint16_t masks[MAD_MFT_PER_BLOCK];
 
     if (!is_switch(port))
         return MAD_STATUS_BAD_ATTRIBUTE;
     if (first >= SMA_MFT_SIZE)
         return MAD_STATUS_BAD_FIELD;
-    if (!agent->mft) {
-        agent->mft = calloc((size_t)SMA_MFT_POSITIONS * SMA_MFT_SIZE, sizeof *agent->mft);
-        if (!agent->mft)
-            abort();
+    mad_mft_decode(mad_data(mad), masks);
+    for (uint32_t i = 0; i < MAD_MFT_PER_BLOCK; i++) {
+        uint16_t mlid = (uint16_t)(LID_MULTICAST_FIRST + first + i);
+
+        if (set)
+            net_mft_set(node, mlid, position, masks[i]);
+        masks[i] = net_mft_get(node, mlid, position);
     }
-    row = agent->mft + position * (size_t)SMA_MFT_SIZE + first;
-    if (set)
-        mad_mft_decode(mad_data(mad), row);
-    mad_mft_encode(mad_data(mad), row);
+    mad_mft_encode(mad_data(mad), masks);
     return MAD_STATUS_OK;
 }
 
@@ -411,11 +446,11 @@ static uint16_t get_or_set(struct sma *sma, struct net_port *port, struct mad *m
     case MAD_SL_TO_VL:
         return sl_to_vl(sma, port, mad, set);
     case MAD_VL_ARBITRATION:
-        return vl_arbitration(sma, port, mad, set);
+        return vl_arbitration(port, mad, set);
     case MAD_LINEAR_FORWARDING:
         return linear_forwarding(port, mad, set);
     case MAD_MULTICAST_FORWARDING:
-        return multicast_forwarding(sma, port, mad, set);
+        return multicast_forwarding(port, mad, set);
     default:
         return MAD_STATUS_BAD_ATTRIBUTE;
     }

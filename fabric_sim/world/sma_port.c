@@ -90,17 +90,22 @@ static uint16_t apply_state(struct sma *sma, struct port_info *info, uint8_t wan
     return MAD_STATUS_OK;
 }
 
-/* Down retrains the link, Disabled keeps it down until Polling is set. */
-static void apply_physical(struct net_port *port, const struct mad_port_info *set)
+/* Down retrains a link that is up; Disabled keeps it down until Polling is set. */
+static void apply_physical(struct net_port *port, struct sma_port *state,
+                           const struct mad_port_info *set)
 {
+    bool is_up = net_port_info(port)->state != FABRIC_PORT_DOWN;
+
     if (!is_external(port) || !net_port_peer(port))
         return;
-    if (set->port_phys_state == MAD_PHYS_DISABLED) {
+    if (set->port_phys_state == MAD_PHYS_DISABLED && is_up) {
+        state->disabled = true;
         net_link_set_up(port, false);
-    } else if (set->port_state == FABRIC_PORT_DOWN) {
+    } else if (set->port_state == FABRIC_PORT_DOWN && is_up) {
         net_link_set_up(port, false);
         net_link_set_up(port, true);
-    } else if (set->port_phys_state == MAD_PHYS_POLLING) {
+    } else if (set->port_phys_state == MAD_PHYS_POLLING && state->disabled) {
+        state->disabled = false;
         net_link_set_up(port, true);
     }
 }
@@ -126,7 +131,6 @@ static void announce(struct sma *sma, struct net_port *port, const struct port_i
         return;
     if (!PLANTED(sm_reregister_lost))
         info->client_reregister = reregister;
-    info->attributes_epoch++;
     agent->applying = true;
     net_port_changed(port, before);
     agent->applying = false;
@@ -152,7 +156,7 @@ uint16_t sma_set_port_info(struct sma *sma, struct net_port *port, const uint8_t
         state->vl_high_limit = set.vl_high_limit;
     }
     announce(sma, port, &before, set.client_reregister && has_lid(port));
-    apply_physical(port, &set);
+    apply_physical(port, state, &set);
     return status;
 }
 

@@ -6,7 +6,6 @@
 #include "fabric_sim/world/sma.h"
 
 #define SMA_MFT_SIZE 1024       /* multicast LIDs per switch */
-#define SMA_MFT_POSITIONS 16    /* groups of 16 ports each */
 #define SMA_SWITCH_PKEYS 32     /* PartitionEnforcementCap of switches */
 #define SMA_ANSWER_LATENCY 5000 /* ns */
 
@@ -17,17 +16,17 @@ struct sma_port { /* what subnet management keeps of a port beyond struct port_i
     uint16_t m_key_violations;
     uint8_t m_key_protect;
     uint8_t vl_high_limit;
-    struct mad_vl_arb (*vl_arb)[MAD_VL_ARB_PER_BLOCK]; /* 4 blocks, null until set */
+    bool disabled; /* by Set(PortInfo); Polling brings it back */
 };
 
 struct sma_agent { /* one node */
     struct sma *sma;
     struct net_node *node;
     struct sma_port *ports; /* 0..net_node_ports */
-    uint16_t *mft;          /* SMA_MFT_POSITIONS rows of SMA_MFT_SIZE masks, null until set */
     uint16_t linear_fdb_top, multicast_fdb_top;
     uint8_t life_time;
     bool port_state_change;
+    bool has_sl_pairs; /* an SL map was set for one pair of ports */
     bool applying; /* a Set is being carried out: its state changes are no news (14.2.5.4) */
 };
 
