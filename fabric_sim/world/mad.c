@@ -194,7 +194,7 @@ static enum mad_hop receive_outbound(struct mad *mad, uint8_t in_port, bool is_s
     if (*pointer == count + 1)
         return dr_lid_permissive(mad, AT_DR_DLID) ? MAD_HOP_AGENT : MAD_HOP_DISCARD;
     *out_port = mad->bytes[AT_INITIAL_PATH + *pointer];
-    return is_switch ? MAD_HOP_FORWARD : MAD_HOP_DISCARD;
+    return is_switch || PLANTED(sm_hca_forwards) ? MAD_HOP_FORWARD : MAD_HOP_DISCARD;
 }
 
 /* The returning half (C14-13). */
