@@ -129,13 +129,13 @@ void net_fly(struct net_port *from, struct packet *packet, uint64_t arrival)
     sim_at(from->node->net->sim, arrival, arrive, from->peer, (uint64_t)(uintptr_t)packet);
 }
 
-/* The port is idle and the credits are there. */
+/* The credits are there and the port is idle, or will be so soon that the choice is made. */
 static void transmit(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     struct net *net = port->node->net;
     uint32_t blocks = net_blocks(packet);
-    assert(port->peer && port->busy_until <= sim_now(net->sim));
-    uint64_t end = sim_now(net->sim) + time_on_wire(port, packet->wire_bytes);
+    assert(port->peer && port->busy_until <= sim_now(net->sim) + NET_LOOKAHEAD);
+    uint64_t end = net_port_free_at(port) + time_on_wire(port, packet->wire_bytes);
     port->busy_until = end;
     packet->vl = vl;
     net_release(packet, end);
@@ -262,7 +262,8 @@ static void pump(void *object, uint64_t arg)
 void net_transmit_or_queue(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     uint64_t now = net_now(port);
-    if (!port->queued && port->busy_until <= now && credits_at(port, vl, packet, now) <= now) {
+    if (!port->queued && port->busy_until <= now + NET_LOOKAHEAD &&
+        credits_at(port, vl, packet, now) <= now) {
         transmit(port, vl, packet);
         return;
     }
