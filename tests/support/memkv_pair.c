@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/memkv_pair.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "src/client/program.h"
+#include "src/server/program.h"
+
+#define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
+enum fabric_error pair_server(struct small_world *w, const char *rdma)
+{
+    char config[1024];
+    snprintf(config, sizeof config,
+             "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
+             "memory: {block_size: 64 KiB, max_size: 4 MiB}\n"
+             "rdma: {%s}\n",
+             rdma);
+    return small_start(w, PAIR_SERVER, &memkv_server_program, config);
+}
+
+enum fabric_error pair_client(struct small_world *w, const char *transport, const char *more)
+{
+    char config[1024];
+    snprintf(config, sizeof config,
+             "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\ntransport: %s\n%s", transport, more);
+    return small_start(w, PAIR_CLIENT, &memkv_client_program, config);
+}
+
+struct small_world *pair_new(const char *transport)
+{
+    struct small_world *w = small_world_new(2);
+    enum fabric_error error = pair_server(w, "devices: [mlx5_0]");
+    assert(error == FABRIC_OK);
+    error = pair_client(w, transport, "");
+    assert(error == FABRIC_OK);
+    return w;
+}
+
+const char *pair_do(struct small_world *w, const char *json)
+{
+    char command[1024], wanted[32];
+    static unsigned id;
+    id++;
+    snprintf(command, sizeof command, "{\"id\":%u,%s}", id, json);
+    snprintf(wanted, sizeof wanted, "\"id\":%u", id);
+    small_command(w, PAIR_CLIENT, command);
+    return small_until(w, PAIR_CLIENT, wanted, 60 * SECOND);
+}
