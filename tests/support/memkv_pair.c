@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/support/memkv_pair.h"
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/client/program.h"
 #include "src/server/program.h"
+#include "tests/support/memkv_pair.h"
 
 #define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
@@ -47,4 +53,20 @@ const char *pair_do(struct small_world *w, const char *json)
     snprintf(wanted, sizeof wanted, "\"id\":%u", id);
     small_command(w, PAIR_CLIENT, command);
     return small_until(w, PAIR_CLIENT, wanted, 60 * SECOND);
+}
+
+void pair_has(const char *line, const char *text)
+{
+    if (!line || !strstr(line, text))
+        fail_msg("expected %s in %s", text, line ? line : "(nothing)");
+}
+
+void pair_round(struct small_world *w, const char *class)
+{
+    char wanted[96];
+    snprintf(wanted, sizeof wanted, "\"class\":\"%s\"", class);
+    pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":100000,\"seed\":7"), wanted);
+    const char *line = pair_do(w, "\"op\":\"get\",\"key\":\"k\",\"size\":100000,\"seed\":7");
+    pair_has(line, wanted);
+    pair_has(line, "\"equal\":true");
 }

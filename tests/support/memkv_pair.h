@@ -17,5 +17,9 @@ enum fabric_error pair_client(struct small_world *w, const char *transport, cons
 struct small_world *pair_new(const char *transport);
 /* Sends the command `json` without its id and waits for its report; null after a minute. */
 const char *pair_do(struct small_world *w, const char *json);
+/* Fails the test unless `line` is there and holds `text`. */
+void pair_has(const char *line, const char *text);
+/* Puts a block of 100,000 bytes under "k" and gets it back: both of class `class`. */
+void pair_round(struct small_world *w, const char *class);
 
 #endif

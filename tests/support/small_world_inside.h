@@ -109,9 +109,10 @@ extern const struct fabric_ops small_ops;
 #define SMALL_VERBS(X)                                                                             \
     X(device_open)                                                                                 \
     X(device_close)                                                                                \
-    X(device_query) X(device_list) X(port_query) X(gid_query) X(pkey_query) X(mr_register)         \
-        X(mr_deregister) X(window_open) X(window_revoke) X(cq_create) X(qp_create) X(qp_modify)    \
-            X(qp_query) X(qp_destroy) X(qp_post_send)
+    X(device_query)                                                                                \
+    X(device_list) X(port_query) X(gid_query) X(pkey_query) X(mr_register) X(mr_deregister)        \
+        X(window_open) X(window_revoke) X(cq_create) X(qp_create) X(qp_modify) X(qp_query)         \
+            X(qp_destroy) X(qp_post_send)
 extern const struct fabric_ops small_verbs;
 
 #endif
