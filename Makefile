@@ -34,7 +34,7 @@ BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(OPT_$(VARIANT)) $(WARNINGS) $(L
 LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
-HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config admin server client net cli scenario,\
+HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
                  src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)

@@ -88,6 +88,7 @@ static void cable_three(struct builder *b, const struct fat_tree *tree)
 static size_t tops_for(size_t cables, size_t half)
 {
     size_t tops = divide_up(cables, 2 * half);
+    assert(tops > 0 && tops <= half);
     while (half % tops != 0)
         tops++;
     return tops;

@@ -29,7 +29,8 @@ struct net_port; /* one end of a link; port 0 of a switch is its management port
 
 enum net_node_kind { NET_HCA, NET_SWITCH, NET_ROUTER, NET_ETHERNET_SWITCH };
 
-struct net *net_create(struct sim *sim);
+struct net *net_create(struct sim *sim); /* aborts when memory is out, here and below */
+/* Packets under way go with it; their events stay in the sim, which must not run on afterwards. */
 void net_destroy(struct net *net);
 struct sim *net_sim(const struct net *net);
 
@@ -171,6 +172,16 @@ bool net_send(struct net_port *port, struct packet *packet);
 uint8_t net_sl_to_vl(const struct net_port *port, uint8_t sl); /* 15: not allowed */
 /* Time at which the port could begin to send another packet on `vl`, if credits allow. */
 uint64_t net_port_free_at(const struct net_port *port);
+
+/* One data lane of a sending port: how a starved or a dead lane shows. */
+struct net_lane_stats {
+    uint64_t packets; /* sent */
+    uint64_t waited;  /* ns that packets stood at the head of the queue, together */
+    uint64_t expired; /* discarded there for age (hoq_life) */
+    uint64_t credits; /* blocks of 64 bytes that may be sent now */
+    uint32_t queued;  /* packets waiting */
+};
+void net_lane_stats(const struct net_port *port, uint8_t vl, struct net_lane_stats *out);
 
 struct net_stats {
     uint64_t packets_delivered; /* to HCA ports */

@@ -97,6 +97,7 @@ void net_arbitrate_sent(struct net_port *port, uint8_t vl, uint32_t blocks)
 {
     port->next_vl = (uint8_t)((vl + 1) % NET_VL15);
     struct net_arbiter *arbiter = port->arbiter;
+    assert(vl < PORT_VLS && blocks > 0);
     if (!arbiter || vl == NET_VL15)
         return;
     const struct net_vl_arb *table = &arbiter->table;

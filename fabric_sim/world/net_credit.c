@@ -47,6 +47,7 @@ void net_lane_free(struct net *net, struct net_lane *lane)
 
 void net_lane_reset(struct net_lane *lane)
 {
+    assert(!lane->first);
     lane->credits = lane->capacity;
     lane->withheld = 0;
     lane->ring_count = 0;
@@ -79,6 +80,7 @@ static void ring_grow(struct net *net, struct net_lane *lane)
     lane->ring = ring;
     lane->ring_first = 0;
     lane->ring_size = size;
+    assert((size & (size - 1)) == 0);
 }
 
 /* Sorted by time: packets of one buffer leave by different ports, and not in order. */
@@ -131,10 +133,28 @@ void net_release(struct packet *packet, uint64_t time)
         return; /* after the link was down, both ends count anew */
     struct net_port *sender = hold->peer;
     struct net_lane *lane = net_lane_of(sender, packet->hold_vl);
+    assert(sender && packet->hold_blocks > 0);
     if (lane->stalled)
         lane->withheld += packet->hold_blocks;
     else if (!PLANTED(world_credit_not_returned))
         give_back(sender, packet->hold_vl, time + hold->latency, packet->hold_blocks);
+}
+
+void net_lane_stats(const struct net_port *port, uint8_t vl, struct net_lane_stats *out)
+{
+    assert(vl < NET_VL15);
+    struct net_lane *lane = port->lanes[vl];
+    *out = (struct net_lane_stats){0};
+    if (!lane)
+        return;
+    net_credit_collect(lane, net_now(port));
+    *out = (struct net_lane_stats){
+        .packets = lane->packets,
+        .waited = lane->waited,
+        .expired = lane->expired,
+        .credits = lane->credits,
+        .queued = lane->length,
+    };
 }
 
 void net_lane_set_stalled(struct net_port *receiver, uint8_t vl, bool stalled)

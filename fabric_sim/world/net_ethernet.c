@@ -17,6 +17,7 @@
 
 static struct net_gid_entry *cache_place(const struct net_node *node, const union fabric_gid *gid)
 {
+    assert(node->gid_capacity > node->gid_count); /* else the search would not end */
     size_t at = XXH3_64bits(gid->raw, sizeof(gid->raw)) & (node->gid_capacity - 1);
     while (node->gids[at].used && !fabric_gid_equal(&node->gids[at].gid, gid))
         at = (at + 1) & (node->gid_capacity - 1);
@@ -80,6 +81,7 @@ static void search(struct net_node *node, const union fabric_gid *gid, uint8_t o
                    struct net_gid_entry *out)
 {
     node->visited = ++node->net->searches;
+    assert(only_port <= node->port_count);
     node->search_first = only_port;
     node->search_next = NULL;
     struct net_node **end = &node->search_next;
@@ -87,6 +89,7 @@ static void search(struct net_node *node, const union fabric_gid *gid, uint8_t o
         struct net_port *found = search_node(at, &end, gid, at == node ? 0 : at->search_first);
         if (!found)
             continue;
+        assert(at->search_first > 0 && at->search_first <= node->port_count);
         out->port_num = at->search_first;
         out->lid = found->info->lid;
         return;
@@ -116,6 +119,7 @@ const struct net_gid_entry *net_gid_find(struct net_node *node, const union fabr
 void net_ethernet_relay(struct net_port *in, struct packet *packet)
 {
     struct net_node *sw = in->node;
+    assert(sw->kind == NET_ETHERNET_SWITCH);
     uint64_t *relay_errors = &in->info->counters.rcv_switch_relay_errors;
     if (!packet->is_global) {
         net_discard(in, packet, relay_errors, "local");

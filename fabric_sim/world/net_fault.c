@@ -6,6 +6,7 @@
 
 #include "src/fabric/planted.h"
 
+#define MILLION 1000000u
 #define OVERTAKEN_BY_MAX 8 /* packet times that a reordered packet is late, at most */
 
 /* Without a fault the wire is exact again only when nothing delayed is still on it. */
@@ -32,7 +33,7 @@ static uint64_t arrival_time(struct net_port *from, uint64_t arrival)
         arrival += sim_random_below(sim, fault->jitter + 1);
     if (arrival < fault->last_arrival && !PLANTED(world_jitter_overtakes))
         arrival = fault->last_arrival;
-    if (fault->reorder && sim_chance(sim, fault->reorder)) {
+    if (fault->reorder && sim_chance(sim, fault->reorder) && !PLANTED(world_reorder_never)) {
         uint64_t times = sim_random_between(sim, 1, OVERTAKEN_BY_MAX);
         return arrival + times * (from->cached_ns + from->latency);
     }
@@ -44,6 +45,7 @@ void net_fly_faulty(struct net_port *from, struct packet *packet, uint64_t arriv
 {
     struct net *net = from->node->net;
     struct net_fault *fault = &from->fault;
+    assert(from->faulty && arrival >= net_now(from));
     if (!any(fault) && arrival >= fault->last_arrival)
         from->faulty = false;
     if (swallows(net->sim, fault)) {
@@ -61,9 +63,10 @@ void net_fly_faulty(struct net_port *from, struct packet *packet, uint64_t arriv
         net_fly(from, net_clone(net, packet), arrival);
 }
 
+/* The fault of one direction, with the part of it that is about to change. */
 static struct net_fault *fault_of(struct net_port *from)
 {
-    assert(from->peer);
+    assert(from->peer && from->peer->peer == from);
     from->faulty = true;
     if (PLANTED(world_cut_both_ways))
         from->peer->faulty = true;
@@ -72,6 +75,7 @@ static struct net_fault *fault_of(struct net_port *from)
 
 void net_link_set_loss(struct net_port *from, uint32_t ppm)
 {
+    assert(ppm <= MILLION);
     fault_of(from)->loss = ppm;
 }
 
@@ -92,10 +96,12 @@ void net_link_set_delay(struct net_port *from, uint64_t extra, uint64_t jitter)
 
 void net_link_set_reorder(struct net_port *from, uint32_t ppm)
 {
+    assert(ppm <= MILLION);
     fault_of(from)->reorder = ppm;
 }
 
 void net_link_set_duplicate(struct net_port *from, uint32_t ppm)
 {
+    assert(ppm <= MILLION);
     fault_of(from)->duplicate = ppm;
 }

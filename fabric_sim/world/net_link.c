@@ -71,6 +71,7 @@ static const char *state_name(uint8_t state)
 
 void net_port_changed(struct net_port *port, const struct port_info *before)
 {
+    assert(before && before != port->info && port->info->port_num == port->num);
     struct net_node *node = port->node;
     port->info->attributes_epoch++;
     node->net->address_epoch++;
@@ -90,6 +91,7 @@ static void set_state(struct net_port *port, enum fabric_port_state state)
     if (port->info->state == state)
         return;
     struct port_info before = *port->info;
+    assert(state == FABRIC_PORT_DOWN || port->link_up);
     port->info->state = (uint8_t)state;
     net_port_changed(port, &before);
 }

@@ -46,6 +46,7 @@ static uint16_t next_lid(struct net_node *router, const struct net_route *route,
 void net_router_relay(struct net_port *in, struct packet *packet)
 {
     struct net_node *router = in->node;
+    assert(router->kind == NET_ROUTER);
     uint64_t *relay_errors = &in->info->counters.rcv_switch_relay_errors;
     if (packet->is_mad) {
         net_mad_arrived(in, packet);

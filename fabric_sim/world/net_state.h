@@ -4,10 +4,14 @@
  *
  * Cost model: a packet that finds its port idle and its credits there costs one event, its arrival
  * at the next hop. Only a port that somebody waits for has an event of its own (wake). Credits that
- * come back are a sorted ring of (time, blocks) that the sender reads when it needs them.
+ * come back are a sorted ring of (time, blocks) that the sender reads when it needs them. A packet
+ * for which nobody waits is chosen up to NET_LOOKAHEAD early: trains whose packets differ by a few
+ * bytes would else cost an event for each nanosecond that they stand in each other's way.
  */
 #ifndef FABRIC_SIM_WORLD_NET_STATE_H
 #define FABRIC_SIM_WORLD_NET_STATE_H
+
+#include <assert.h>
 
 #include "fabric_sim/world/net.h"
 
@@ -17,6 +21,7 @@
 #define NET_VL15_QUEUE 4096     /* datagrams that wait at one port */
 #define NET_FORWARD_LATENCY 100 /* ns through a switch */
 #define NET_HOQ_LIFE 268435456  /* ns: 4.096 us * 2^16 */
+#define NET_LOOKAHEAD 50        /* ns before a port is idle that its next packet may be chosen */
 #define NET_NEVER UINT64_MAX
 
 struct net_credit { /* on its way back to the sender */
@@ -28,10 +33,11 @@ struct net_credit { /* on its way back to the sender */
 struct net_lane {
     struct packet *first, *last;
     uint32_t length;
-    bool stalled;      /* the receiver keeps its buffers */
-    uint64_t credits;  /* blocks that may be sent now */
-    uint64_t capacity; /* blocks of the receiver's buffer */
-    uint64_t withheld; /* blocks that a stalled receiver keeps */
+    bool stalled;                      /* the receiver keeps its buffers */
+    uint64_t packets, waited, expired; /* as net_lane_stats tells them */
+    uint64_t credits;                  /* blocks that may be sent now */
+    uint64_t capacity;                 /* blocks of the receiver's buffer */
+    uint64_t withheld;                 /* blocks that a stalled receiver keeps */
     struct net_credit *ring;
     uint32_t ring_first, ring_count, ring_size; /* size is a power of two */
 };
@@ -199,6 +205,7 @@ static inline uint64_t net_now(const struct net_port *port)
 
 static inline uint32_t net_blocks(const struct packet *packet)
 {
+    assert(packet->wire_bytes > 0);
     return ((uint32_t)packet->wire_bytes + NET_BLOCK - 1) / NET_BLOCK;
 }
 

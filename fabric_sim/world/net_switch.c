@@ -14,6 +14,7 @@
 
 void net_switch_set_latency(struct net_node *sw, uint64_t latency)
 {
+    assert(sw->kind != NET_HCA);
     sw->latency = latency;
     for (uint8_t num = 1; num <= sw->port_count; num++) {
         struct net_port *peer = sw->ports[num].peer;
@@ -81,6 +82,7 @@ uint16_t net_mft_get(const struct net_node *sw, uint16_t mlid, uint8_t position)
 static struct net_mft_entry *mft_insert(struct net_node *sw, uint16_t mlid)
 {
     size_t at = mft_place(sw, mlid), size = sizeof(*sw->mft);
+    assert(at <= sw->mft_count);
     if (sw->mft_count == sw->mft_capacity) {
         size_t old = sw->mft_capacity, capacity = old ? old * 2 : 4;
         sw->mft = net_memory_grow(sw->net, sw->mft, old * size, capacity * size);
@@ -206,6 +208,7 @@ static bool is_own_lid(const struct net_node *sw, uint16_t lid)
 void net_switch_relay(struct net_port *in, struct packet *packet)
 {
     struct net_node *sw = in->node;
+    assert(sw->kind == NET_SWITCH);
     if (packet->is_mad && (packet->dlid == LID_PERMISSIVE || is_own_lid(sw, packet->dlid))) {
         net_mad_arrived(in, packet);
         return;

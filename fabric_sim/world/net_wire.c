@@ -45,6 +45,8 @@ bool net_may_leave(struct net_port *port, uint8_t vl, struct packet *packet)
 static void lane_push(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     struct net_lane *lane = net_lane_of(port, vl);
+    assert(port->usable & 1u << vl || PLANTED(world_vl_not_operational));
+    assert(!lane->last == !lane->first);
     packet->next = NULL;
     packet->waiting_since = net_now(port);
     if (lane->last)
@@ -61,12 +63,15 @@ static struct packet *lane_pop(struct net_port *port, uint8_t vl)
     struct net_lane *lane = port->lanes[vl];
     struct packet *packet = lane->first;
     uint64_t now = net_now(port);
+    assert(packet && lane->length > 0 && packet->waiting_since <= now);
+    lane->waited += now - packet->waiting_since;
     port->info->counters.xmit_wait += now - packet->waiting_since;
     lane->first = packet->next;
     lane->length--;
     if (lane->first) {
         lane->first->waiting_since = now; /* the head's life begins when it is the head */
     } else {
+        assert(lane->length == 0);
         lane->last = NULL;
         port->queued &= (uint16_t) ~(1u << vl);
     }
@@ -124,19 +129,23 @@ void net_fly(struct net_port *from, struct packet *packet, uint64_t arrival)
     sim_at(from->node->net->sim, arrival, arrive, from->peer, (uint64_t)(uintptr_t)packet);
 }
 
-/* The port is idle and the credits are there. */
+/* The credits are there and the port is idle, or will be so soon that the choice is made. */
 static void transmit(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     struct net *net = port->node->net;
     uint32_t blocks = net_blocks(packet);
-    uint64_t end = sim_now(net->sim) + time_on_wire(port, packet->wire_bytes);
+    assert(port->peer && port->busy_until <= sim_now(net->sim) + NET_LOOKAHEAD);
+    uint64_t end = net_port_free_at(port) + time_on_wire(port, packet->wire_bytes);
     port->busy_until = end;
     packet->vl = vl;
     net_release(packet, end);
     packet->link_epoch = port->link_epoch;
     if (vl != NET_VL15) {
+        struct net_lane *lane = port->lanes[vl];
+        assert(lane->credits >= blocks || PLANTED(world_credit_unlimited));
+        lane->packets++;
         if (!PLANTED(world_credit_unlimited))
-            port->lanes[vl]->credits -= blocks;
+            lane->credits -= blocks;
         packet->hold = port->peer;
         packet->hold_blocks = (uint16_t)blocks;
         packet->hold_vl = vl;
@@ -211,9 +220,11 @@ static void expire_heads(struct net_port *port, uint64_t now)
 {
     for (unsigned lanes = port->queued; lanes; lanes &= lanes - 1) {
         uint8_t vl = (uint8_t)__builtin_ctz(lanes);
-        const struct net_lane *lane = port->lanes[vl];
-        while (lane->first && now - lane->first->waiting_since >= port->node->hoq_life)
+        struct net_lane *lane = port->lanes[vl];
+        while (lane->first && now - lane->first->waiting_since >= port->node->hoq_life) {
+            lane->expired++;
             net_discard(port, lane_pop(port, vl), &port->info->counters.xmit_discards, "hoq");
+        }
         tell_can_send(port, vl);
     }
 }
@@ -251,7 +262,8 @@ static void pump(void *object, uint64_t arg)
 void net_transmit_or_queue(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     uint64_t now = net_now(port);
-    if (!port->queued && port->busy_until <= now && credits_at(port, vl, packet, now) <= now) {
+    if (!port->queued && port->busy_until <= now + NET_LOOKAHEAD &&
+        credits_at(port, vl, packet, now) <= now) {
         transmit(port, vl, packet);
         return;
     }
@@ -264,6 +276,7 @@ void net_transmit_or_queue(struct net_port *port, uint8_t vl, struct packet *pac
 
 bool net_send(struct net_port *port, struct packet *packet)
 {
+    assert(!packet->payload || packet->payload_length <= packet->payload->length);
     assert(packet->wire_bytes > 0 && packet->vl < PORT_VLS && !packet->hold);
     assert(!packet->is_mad || packet->mad);
     uint8_t vl = packet->vl;
@@ -315,6 +328,7 @@ static void arrive(void *object, uint64_t arg)
     struct net_port *port = object;
     struct packet *packet = (struct packet *)(uintptr_t)arg;
     struct fabric_port_counters *counters = &port->info->counters;
+    assert(packet->vl < PORT_VLS && (!packet->hold || packet->hold == port));
     if (packet->link_epoch != port->link_epoch) {
         packet->hold = NULL;
         net_discard(port, packet, NULL, "wire");

@@ -14,6 +14,7 @@
 #define SLOT_BITS 24
 #define SLOT_MASK ((1u << SLOT_BITS) - 1)
 #define ARITY 4
+#define CACHE_LINE 64
 #define LINE_MAX_BYTES 512
 
 /* Sixteen bytes, four to a cache line. The low bits of `order` name the slot; the high bits count
@@ -34,6 +35,7 @@ struct slot {
 struct sim {
     uint64_t now;
     struct entry *heap;
+    void *heap_memory; /* heap begins within it */
     size_t count, capacity;
     size_t cancelled; /* entries of the heap whose event was cancelled */
     struct slot *slots;
@@ -52,6 +54,23 @@ static void *grow(void *array, size_t count, size_t size)
     if (!larger)
         abort();
     return larger;
+}
+
+/* The root stands alone at the end of a cache line: the children of each entry then share one. */
+static void heap_grow(struct sim *sim)
+{
+    size_t capacity = sim->capacity ? sim->capacity * 2 : 64;
+    size_t lead = CACHE_LINE - sizeof(struct entry);
+    char *memory = aligned_alloc(CACHE_LINE, capacity * sizeof(struct entry) + CACHE_LINE);
+    if (!memory)
+        abort();
+    struct entry *heap = (struct entry *)(void *)(memory + lead);
+    if (sim->count > 0)
+        memcpy(heap, sim->heap, sim->count * sizeof(*heap));
+    free(sim->heap_memory);
+    sim->heap_memory = memory;
+    sim->heap = heap;
+    sim->capacity = capacity;
 }
 
 /* splitmix64: spreads a seed over the whole state of the generator, never all zero. */
@@ -78,7 +97,7 @@ void sim_destroy(struct sim *sim)
     if (!sim)
         return;
     XXH3_freeState(sim->hash);
-    free(sim->heap);
+    free(sim->heap_memory);
     free(sim->slots);
     free(sim);
 }
@@ -194,12 +213,10 @@ static uint32_t slot_take(struct sim *sim)
 
 sim_event sim_at(struct sim *sim, uint64_t time, sim_handler handler, void *object, uint64_t arg)
 {
-    assert(handler && time >= sim->now);
+    assert(handler && (time >= sim->now || PLANTED(world_sim_past)));
     assert(sim->scheduled < UINT64_MAX >> SLOT_BITS);
-    if (sim->count == sim->capacity) {
-        sim->capacity = sim->capacity ? sim->capacity * 2 : 64;
-        sim->heap = grow(sim->heap, sim->capacity, sizeof(*sim->heap));
-    }
+    if (sim->count == sim->capacity)
+        heap_grow(sim);
     uint32_t index = slot_take(sim);
     struct slot *slot = &sim->slots[index];
     slot->handler = handler;
@@ -225,6 +242,8 @@ bool sim_cancel(struct sim *sim, sim_event event)
     struct slot *slot = &sim->slots[number - 1];
     if (!slot->handler || slot->generation != (uint32_t)(event >> 32))
         return false;
+    if (PLANTED(world_cancelled_runs))
+        return true;
     slot->handler = NULL;
     sim->cancelled++;
     if (sim->cancelled > 64 && sim->cancelled > sim->count / 2)

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "src/client/client.h"
+
+#define PAGE 4096u
+
+static void deregister(struct client *c, struct client_buffer *b)
+{
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        const struct rail *rail = &c->rails[i];
+        if (b->epoch[i] && b->epoch[i] == rail->epoch && rail->device.id)
+            fabric_mr_deregister(c->fabric, b->mr[i]);
+        b->epoch[i] = 0;
+    }
+}
+
+bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t size)
+{
+    assert(c && b && size);
+    if (size <= b->size)
+        return true;
+    uint64_t larger = b->size ? b->size : PAGE;
+    while (larger < size)
+        larger *= 2;
+    uint8_t *memory = aligned_alloc(PAGE, (size_t)larger);
+    if (!memory)
+        return false;
+    deregister(c, b);
+    free(b->memory);
+    b->memory = memory;
+    b->size = larger;
+    b->iova = (uint64_t)++c->buffer_serial << 32; /* tells peers nothing about this host */
+    return true;
+}
+
+enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
+                                     uint64_t length, uint32_t access, uint64_t cookie,
+                                     fabric_window *window, uint32_t *rkey)
+{
+    assert(c && b && rail < c->rail_count && length && length <= b->size);
+    struct rail *r = &c->rails[rail];
+    if (b->epoch[rail] != r->epoch) {
+        const struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST,
+                                            .addr = b->memory,
+                                            .length = b->size,
+                                            .iova = b->iova,
+                                            .access = FABRIC_ACCESS_LOCAL_WRITE};
+        struct fabric_mr_keys keys;
+        enum fabric_error error =
+            fabric_mr_register(c->fabric, r->device, &init, &b->mr[rail], &keys);
+        if (error)
+            return error;
+        b->epoch[rail] = r->epoch;
+    }
+    return fabric_window_open(c->fabric, b->mr[rail], b->iova, length, access, cookie, window,
+                              rkey);
+}
+
+void client_buffer_free(struct client_buffer *b)
+{
+    assert(b);
+    free(b->memory);
+    b->memory = NULL;
+    b->size = 0;
+}

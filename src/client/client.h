@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The client's inside.
+ *
+ * program.c    start, stop, dispatch of events, the turn that ends each of them
+ * peer.c       one server: its control stream, reconnection, falling back
+ * link.c       one rail towards one server: queue pair, generation, readiness
+ * operation.c  one put, get, exists or delete: attempts, deadline, revocation
+ * buffer.c     memory that peers may be lent
+ * job.c        commands of the driver, made of operations
+ * file.c       the node's files that jobs read and write
+ * status.c     what the client tells about itself
+ *
+ * Nothing acts on an operation from inside another one's change: changes mark what they concern,
+ * and the turn at the end of the event works the marks off.
+ */
+#ifndef SRC_CLIENT_CLIENT_H
+#define SRC_CLIENT_CLIENT_H
+
+#include <jansson.h>
+
+#include "src/config/client_config.h"
+#include "src/fabric/program.h"
+#include "src/rail/pair.h"
+#include "src/wire/channel.h"
+
+#define CLIENT_OPERATIONS 16u
+#define CLIENT_JOBS 64u
+#define CLIENT_ATTEMPTS 16u                        /* of one operation */
+#define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
+#define CLIENT_BACKOFF_FIRST (100ull * 1000000ull) /* ns */
+#define CLIENT_BACKOFF_LAST (30ull * 1000000000ull)
+
+enum client_cookie {
+    CLIENT_STREAM = 1,   /* peer */
+    CLIENT_PEER_TIMER,   /* peer: reconnect */
+    CLIENT_LINK_TIMER,   /* peer * RAIL_MAX + rail */
+    CLIENT_WINDOW,       /* operation */
+    CLIENT_PROBE_WINDOW, /* nobody waits for it */
+    CLIENT_DEADLINE,     /* operation */
+    CLIENT_START_WAIT,
+    CLIENT_REQUERY,
+    CLIENT_IO, /* job */
+    CLIENT_QUEUE_PAIR,
+};
+
+struct client_buffer {
+    uint8_t *memory; /* page-aligned */
+    uint64_t size;   /* bytes */
+    uint64_t iova;
+    fabric_mr mr[RAIL_MAX];
+    uint32_t epoch[RAIL_MAX]; /* the rail's when it was registered; 0: not */
+};
+
+enum client_link_state {
+    CLIENT_LINK_DOWN,      /* `reason` says why; maybe a timer will try again */
+    CLIENT_LINK_REQUESTED, /* LINK_REQUEST is out */
+    CLIENT_LINK_PROBED,    /* our queue pair receives; the server probes it */
+    CLIENT_LINK_UP,        /* operations may use it */
+};
+
+struct client_link {
+    enum client_link_state state;
+    enum fabric_error reason;
+    char detail[WIRE_DETAIL];
+    bool ever_up;
+    bool peer_waits; /* the server's port is not ready: nothing failed */
+    uint32_t generation;
+    struct rail_pair pair;
+    struct fabric_path path;
+    struct wire_message request; /* as sent: the digest covers it */
+    uint8_t digest[WIRE_MAC_BYTES];
+    struct client_buffer probe;
+    fabric_window probe_window; /* id 0: none */
+    uint32_t probe_epoch;
+    uint64_t backoff; /* ns */
+    fabric_timer timer;
+    uint32_t timer_serial;
+};
+
+enum client_peer_state {
+    CLIENT_PEER_DOWN,       /* a timer will connect again */
+    CLIENT_PEER_CONNECTING, /* the stream, then the handshake */
+    CLIENT_PEER_READY,      /* it said WELCOME */
+};
+
+struct client_peer {
+    uint32_t index;
+    enum client_peer_state state;
+    enum fabric_error reason;
+    struct wire_channel *channel;
+    uint32_t stream_serial;
+    uint8_t rails; /* the server's */
+    bool fell_back;
+    bool may_return; /* fell back only because no rail was ever ready */
+    bool start_over; /* the time to wait for rails at the start has passed */
+    uint64_t backoff;
+    uint32_t timer_serial;
+    struct client_link links[RAIL_MAX];
+};
+
+enum client_operation_state {
+    CLIENT_FREE,
+    CLIENT_QUEUED,   /* waits for a way */
+    CLIENT_SENT,     /* the server has it */
+    CLIENT_REVOKING, /* the attempt is over, but its window may still be touched */
+    CLIENT_DONE,     /* nothing can touch the buffer any more; the job takes it */
+};
+
+struct client_operation {
+    enum client_operation_state state;
+    uint32_t slot, serial;
+    bool kicked; /* something changed that a queued operation waits for */
+    enum wire_type type;
+    uint32_t peer;
+    uint8_t key[WIRE_MAX_KEY];
+    uint8_t key_length;
+    struct client_buffer *buffer;
+    uint32_t length; /* PUT: of the value; GET: room, then what came */
+    uint32_t room;
+    uint64_t deadline; /* ns, monotonic */
+    fabric_timer timer;
+    bool timer_set, expired;
+    uint32_t attempts;
+
+    uint64_t id; /* of this attempt: a late answer to an earlier one finds nothing */
+    enum wire_way way;
+    uint32_t rail, generation;
+    fabric_window window; /* id 0: none open */
+    uint32_t next;        /* bulk sent or received */
+    struct wire_tag tag;
+    bool answered; /* GET over TCP: RESULT came, bulk follows */
+
+    enum fabric_error error; /* of the attempt, then of the operation */
+    char detail[WIRE_DETAIL];
+    bool retry;
+    bool found;
+    uint32_t job;   /* whose it is */
+    uint32_t block; /* which part of the job */
+};
+
+struct client_counters {
+    uint64_t operations, failed, retries, fallbacks, stale, rdma_bytes, tcp_bytes;
+};
+
+struct client_job;
+
+struct client {
+    struct fabric *fabric;
+    struct fabric_report_sink sink;
+    struct client_config config;
+    struct rail rails[RAIL_MAX];
+    uint32_t rail_count;
+    struct client_peer peers[CONFIG_MAX_SERVERS];
+    uint64_t seeds[CONFIG_MAX_SERVERS]; /* placement */
+    struct client_operation operations[CLIENT_OPERATIONS];
+    struct client_buffer buffers[CLIENT_OPERATIONS]; /* one for each position */
+    struct client_job *jobs[CLIENT_JOBS];
+    uint32_t serial, buffer_serial, rotation;
+    uint64_t next_id;
+    struct client_counters counters;
+};
+
+uint64_t client_cookie(enum client_cookie kind, uint32_t slot, uint32_t serial);
+uint32_t client_cookie_slot(uint64_t cookie);
+uint64_t client_now(struct client *c);
+/* `base` and up to a quarter more, so that clients do not come in step. */
+uint64_t client_jitter(struct client *c, uint64_t base);
+/* Hands the object to the driver and releases it. */
+void client_report(struct client *c, json_t *object);
+
+/* ------------------------------------------------------------------ buffer.c */
+
+/* At least `size` bytes; nothing may be lent of it. False without memory. */
+bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t size);
+/* Lends `length` bytes to the peer at the other end of a rail. */
+enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
+                                     uint64_t length, uint32_t access, uint64_t cookie,
+                                     fabric_window *window, uint32_t *rkey);
+/* After the devices were closed. */
+void client_buffer_free(struct client_buffer *b);
+
+/* ------------------------------------------------------------------ peer.c */
+
+void client_peer_connect(struct client *c, struct client_peer *p);
+void client_peer_event(struct client *c, const struct fabric_event *event);
+void client_peer_timer(struct client *c, uint64_t cookie);
+void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error);
+/* False when the connection is lost by now. */
+bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* Something changed: falls back when no rail is left, and wakes what waits for this server. */
+void client_peer_judge(struct client *c, struct client_peer *p);
+/* The same, but nothing is known to have changed: wakes only when it then falls back. */
+void client_peer_decide(struct client *c, struct client_peer *p);
+/* Whether this client would use RDMA towards that server if it could. */
+bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p);
+
+/* ------------------------------------------------------------------ link.c */
+
+/* Asks for a new link if the rail and the server are ready and it is down; otherwise does
+ * nothing. */
+void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail);
+void client_link_accept(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_link_up(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_peer_rail_changed(struct client *c, struct client_peer *p,
+                              const struct wire_message *m);
+/* Ends it: queue pair gone, operations over it begin a new attempt when nothing can touch their
+ * buffers. `again`: a timer tries it again, unless the fault is one of configuration. */
+void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
+                     enum fabric_error reason, const char *detail, bool again);
+void client_link_timer(struct client *c, uint64_t cookie);
+/* Our own port changed. */
+void client_rail_changed(struct client *c, uint32_t rail);
+void client_rail_report(struct client *c, uint32_t rail);
+/* Looks at our own port, after an event unless that is null. */
+void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event);
+bool client_link_in_progress(const struct client_peer *p);
+
+/* ------------------------------------------------------------------ operation.c */
+
+/* A free position with room for `room` bytes in its buffer, or null. It becomes QUEUED by
+ * client_operation_start. */
+struct client_operation *client_operation_new(struct client *c, enum wire_type type, uint32_t room);
+void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout);
+/* One step of the turn; true when something was done. */
+bool client_operation_step(struct client *c, struct client_operation *op);
+/* The attempt is over: revokes, then tries again or is done. */
+void client_attempt_end(struct client *c, struct client_operation *op, enum fabric_error error,
+                        const char *detail, bool retry);
+void client_operation_result(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window);
+void client_operation_deadline(struct client *c, uint64_t cookie);
+void client_pump_bulk(struct client *c, struct client_peer *p);
+/* The class of decisions: "rdma", "fell_back", "refused:no_lid", ...; `out` has 80 bytes. */
+void client_class(const struct client *c, enum fabric_error error, enum wire_way way, char *out);
+
+/* ------------------------------------------------------------------ job.c, file.c, status.c */
+
+void client_command(struct client *c, const char *json);
+/* One step of the turn; true when something was done. */
+bool client_job_step(struct client *c, uint32_t slot);
+void client_job_operation(struct client *c, struct client_operation *op);
+void client_job_io(struct client *c, const struct fabric_io_done *done);
+void client_jobs_free(struct client *c);
+json_t *client_status(const struct client *c);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/client/client.h"
+#include "src/fabric/planted.h"
+#include "src/rail/log.h"
+
+#define PROBE_BYTES 4096u /* the largest MTU */
+
+static void set_timer(struct client *c, struct client_peer *p, uint32_t rail, uint64_t after)
+{
+    struct client_link *l = &p->links[rail];
+    uint64_t cookie =
+        client_cookie(CLIENT_LINK_TIMER, p->index * RAIL_MAX + rail, ++l->timer_serial);
+    fabric_timer_set(c->fabric, client_now(c) + after, cookie, &l->timer);
+}
+
+static void clear_timer(struct client *c, struct client_link *l)
+{
+    bool was_pending;
+    if (l->timer.id)
+        fabric_timer_cancel(c->fabric, l->timer, &was_pending);
+    l->timer = (fabric_timer){0};
+}
+
+static void report_link(struct client *c, const struct client_peer *p, uint32_t rail)
+{
+    const struct client_link *l = &p->links[rail];
+    bool up = l->state == CLIENT_LINK_UP;
+    client_report(c, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s}", "event", "link", "rail", (int)rail,
+                               "state", up ? "up" : "down", "reason", error_name(l->reason),
+                               "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer",
+                               c->config.servers[p->index]));
+}
+
+bool client_link_in_progress(const struct client_peer *p)
+{
+    assert(p);
+    for (uint32_t i = 0; i < RAIL_MAX; i++) {
+        if (p->links[i].state == CLIENT_LINK_REQUESTED || p->links[i].state == CLIENT_LINK_PROBED)
+            return true;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------ the end of a link */
+
+static void close_probe(struct client *c, uint32_t rail, struct client_link *l)
+{
+    bool alive = l->probe_epoch == c->rails[rail].epoch && c->rails[rail].device.id;
+    if (l->probe_window.id && alive)
+        fabric_window_revoke(c->fabric, l->probe_window);
+    l->probe_window = (fabric_window){0};
+}
+
+/* What was under way over the link is tried again, each when nothing can touch its buffer. */
+static void restart_operations(struct client *c, const struct client_peer *p, uint32_t rail,
+                               enum fabric_error reason)
+{
+    for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
+        struct client_operation *op = &c->operations[i];
+        if (op->state == CLIENT_SENT && op->peer == p->index && op->way == WIRE_WAY_RC &&
+            op->rail == rail)
+            client_attempt_end(c, op, reason, "the link ended", true);
+    }
+}
+
+void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
+                     enum fabric_error reason, const char *detail, bool again)
+{
+    assert(c && p && rail < RAIL_MAX && reason);
+    struct client_link *l = &p->links[rail];
+    bool was_up = l->state == CLIENT_LINK_UP;
+    l->state = CLIENT_LINK_DOWN;
+    l->reason = reason;
+    snprintf(l->detail, sizeof l->detail, "%s", detail);
+    clear_timer(c, l);
+    rail_pair_destroy(&c->rails[rail], &l->pair);
+    close_probe(c, rail, l);
+    if (was_up)
+        report_link(c, p, rail);
+    restart_operations(c, p, rail, reason);
+    if (!again || rail_is_configuration(reason))
+        return;
+    l->backoff = l->backoff ? l->backoff * 2 : CLIENT_BACKOFF_FIRST;
+    if (l->backoff > CLIENT_BACKOFF_LAST)
+        l->backoff = CLIENT_BACKOFF_LAST;
+    set_timer(c, p, rail, client_jitter(c, l->backoff));
+}
+
+/* We refuse or give up: the server must not keep its half. */
+static void give_up(struct client *c, struct client_peer *p, uint32_t rail,
+                    enum fabric_error reason, const char *detail)
+{
+    struct wire_message m = {.type = WIRE_LINK_DOWN,
+                             .rail = (uint8_t)rail,
+                             .generation = p->links[rail].generation,
+                             .error = rail_mirror(reason)};
+    snprintf(m.detail, sizeof m.detail, "%s", detail);
+    rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: RDMA refused: %s: %s",
+             c->config.servers[p->index], rail, error_name(reason), detail);
+    client_link_end(c, p, rail, reason, detail, true);
+    client_peer_send(c, p, &m);
+    client_peer_judge(c, p);
+}
+
+/* ------------------------------------------------------------------ the beginning of a link */
+
+static enum fabric_error lend_probe(struct client *c, uint32_t rail, struct client_link *l,
+                                    uint32_t *rkey)
+{
+    if (!client_buffer_reserve(c, &l->probe, PROBE_BYTES))
+        return ERR_RESOURCES_EXHAUSTED;
+    enum fabric_error error = client_buffer_lend(
+        c, &l->probe, rail, PROBE_BYTES, FABRIC_ACCESS_REMOTE_READ | FABRIC_ACCESS_REMOTE_WRITE,
+        client_cookie(CLIENT_PROBE_WINDOW, rail, 0), &l->probe_window, rkey);
+    l->probe_epoch = c->rails[rail].epoch;
+    return error;
+}
+
+void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
+{
+    assert(c && p && rail < c->rail_count);
+    struct rail *r = &c->rails[rail];
+    struct client_link *l = &p->links[rail];
+    if (p->state != CLIENT_PEER_READY || l->state != CLIENT_LINK_DOWN ||
+        !client_peer_wants_rdma(c, p))
+        return;
+    if (r->state != RAIL_READY) {
+        l->reason = rail_transfer_error(r);
+        snprintf(l->detail, sizeof l->detail, "%s port %u: %.100s", r->name, r->port_num,
+                 r->detail);
+        return;
+    }
+    uint32_t rkey = 0;
+    l->generation++;
+    l->peer_waits = false;
+    clear_timer(c, l);
+    enum fabric_error error =
+        rail_pair_create(r, client_cookie(CLIENT_QUEUE_PAIR, p->index, 0), &l->pair);
+    if (!error)
+        error = lend_probe(c, rail, l, &rkey);
+    if (error) {
+        give_up(c, p, rail, error, "the queue pair could not be set up");
+        return;
+    }
+    l->request = (struct wire_message){.type = WIRE_LINK_REQUEST,
+                                       .rail = (uint8_t)rail,
+                                       .generation = l->generation,
+                                       .address = r->address,
+                                       .qp_num = l->pair.qp_num,
+                                       .psn = l->pair.psn,
+                                       .iova = l->probe.iova,
+                                       .rkey = rkey,
+                                       .length = PROBE_BYTES};
+    l->state = CLIENT_LINK_REQUESTED;
+    set_timer(c, p, rail, CLIENT_LINK_TIME);
+    client_peer_send(c, p, &l->request);
+}
+
+/* A late answer of generation n never configures generation n + 1 (MK-B4). */
+static struct client_link *current(struct client *c, struct client_peer *p,
+                                   const struct wire_message *m)
+{
+    struct client_link *l = m->rail < c->rail_count ? &p->links[m->rail] : NULL;
+    if (l && (l->generation == m->generation || PLANTED(client_generation_unfenced)))
+        return l;
+    c->counters.stale++;
+    return NULL;
+}
+
+void client_link_accept(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    assert(c && p && m);
+    struct client_link *l = current(c, p, m);
+    char detail[FABRIC_AV_DETAIL] = "";
+    if (!l || l->state != CLIENT_LINK_REQUESTED)
+        return;
+    struct rail *r = &c->rails[m->rail];
+    enum fabric_error error = rail_path(r, &m->address, &l->path, detail);
+    if (!error) {
+        error = rail_pair_connect(r, &l->pair, &l->path, m->qp_num, m->psn);
+        if (error)
+            snprintf(detail, sizeof detail, "the queue pair could not be connected");
+    }
+    if (error) {
+        give_up(c, p, m->rail, error, detail);
+        return;
+    }
+    if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
+        rail_log(c->fabric, FABRIC_LOG_WARN,
+                 "server %s rail %u: MTU differs: %u here, %u there; %u is used",
+                 c->config.servers[p->index], m->rail, fabric_mtu_bytes(r->address.mtu),
+                 fabric_mtu_bytes(m->address.mtu), fabric_mtu_bytes(l->path.path_mtu));
+    struct wire_message ready = {
+        .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
+    wire_channel_bind(p->channel, &l->request, m, l->digest);
+    memcpy(ready.digest, l->digest, sizeof ready.digest);
+    l->state = CLIENT_LINK_PROBED;
+    if (PLANTED(client_up_unprobed)) {
+        l->state = CLIENT_LINK_UP;
+        client_peer_judge(c, p);
+    }
+    client_peer_send(c, p, &ready);
+}
+
+void client_link_up(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    assert(c && p && m);
+    struct client_link *l = current(c, p, m);
+    if (!l || l->state != CLIENT_LINK_PROBED)
+        return;
+    if (!wire_equal(l->digest, m->digest, sizeof l->digest)) {
+        client_peer_lost(c, p, ERR_FRAME_INVALID);
+        return;
+    }
+    clear_timer(c, l);
+    close_probe(c, m->rail, l);
+    l->state = CLIENT_LINK_UP;
+    l->reason = FABRIC_OK;
+    l->ever_up = true;
+    l->backoff = 0;
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, path MTU %u",
+             c->config.servers[p->index], m->rail, fabric_mtu_bytes(l->path.path_mtu));
+    report_link(c, p, m->rail);
+    client_peer_judge(c, p);
+}
+
+/* The server's port is not ready: it will say when it is. */
+static bool is_peer_waiting(enum fabric_error error)
+{
+    return error == ERR_PEER_NO_LID || error == ERR_PORT_DOWN || error == ERR_DEVICE_REMOVED ||
+           error == ERR_WAITING_FOR_SM;
+}
+
+void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    assert(c && p && m);
+    struct client_link *l = current(c, p, m);
+    if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
+        return;
+    rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s %s: %s",
+             c->config.servers[p->index], m->rail,
+             l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
+             error_name(m->error), m->detail);
+    l->peer_waits = is_peer_waiting(m->error);
+    client_link_end(c, p, m->rail, m->error, m->detail, true);
+    client_peer_judge(c, p);
+}
+
+void client_peer_rail_changed(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    assert(c && p && m);
+    for (uint32_t i = 0; i < c->rail_count && p->state == CLIENT_PEER_READY; i++) {
+        struct client_link *l = &p->links[i];
+        if (p->rails == 0 || i % p->rails != m->rail)
+            continue;
+        enum fabric_error reason = m->error ? m->error : ERR_STALE_GENERATION;
+        if (l->state != CLIENT_LINK_DOWN || m->error) {
+            rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: its port changed: %s: %s",
+                     c->config.servers[p->index], i, error_name(m->error), m->detail);
+            client_link_end(c, p, i, reason, m->detail, false);
+        }
+        l->peer_waits = is_peer_waiting(m->error);
+        l->backoff = 0;
+        if (!m->error)
+            client_link_begin(c, p, i);
+    }
+    client_peer_judge(c, p);
+}
+
+void client_link_timer(struct client *c, uint64_t cookie)
+{
+    assert(c);
+    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
+    struct client_link *l = &p->links[rail];
+    if (l->timer_serial != (uint32_t)cookie)
+        return;
+    l->timer = (fabric_timer){0};
+    if (l->state == CLIENT_LINK_DOWN)
+        client_link_begin(c, p, rail);
+    else if (l->state != CLIENT_LINK_UP)
+        give_up(c, p, rail, ERR_TIMEOUT, "the server did not answer about this link");
+}
+
+void client_rail_report(struct client *c, uint32_t rail)
+{
+    assert(c && rail < c->rail_count);
+    const struct rail *r = &c->rails[rail];
+    client_report(c, json_pack("{s:s, s:s, s:i, s:s, s:s}", "event", "rail", "device", r->name,
+                               "port", (int)r->port_num, "state", rail_state_name(r->state),
+                               "reason", error_name(r->reason)));
+}
+
+/* Only the node whose port changed notices; the server learns it from the new request, or from
+ * LINK_DOWN when there is nothing to request with (MK-C4). */
+void client_rail_changed(struct client *c, uint32_t rail)
+{
+    assert(c && rail < c->rail_count);
+    struct rail *r = &c->rails[rail];
+    client_rail_report(c, rail);
+    for (uint32_t i = 0; i < c->config.server_count; i++) {
+        struct client_peer *p = &c->peers[i];
+        struct client_link *l = &p->links[rail];
+        enum fabric_error reason =
+            r->state == RAIL_READY ? ERR_STALE_GENERATION : rail_transfer_error(r);
+        bool was_down = l->state == CLIENT_LINK_DOWN;
+        client_link_end(c, p, rail, reason, r->detail, false);
+        l->backoff = 0;
+        if (r->state == RAIL_READY) {
+            client_link_begin(c, p, rail);
+        } else if (!was_down) {
+            struct wire_message m = {.type = WIRE_LINK_DOWN,
+                                     .rail = (uint8_t)rail,
+                                     .generation = l->generation,
+                                     .error = rail_mirror(reason)};
+            snprintf(m.detail, sizeof m.detail, "%s", r->detail);
+            client_peer_send(c, p, &m);
+        }
+        client_peer_judge(c, p);
+    }
+}
+
+void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event)
+{
+    assert(c && rail < c->rail_count);
+    struct rail *r = &c->rails[rail];
+    /* The look closes a lost device; what was lent through it is revoked while it still exists. */
+    for (uint32_t i = 0; r->device_lost && i < c->config.server_count; i++)
+        client_link_end(c, &c->peers[i], rail, ERR_DEVICE_REMOVED, "the device is gone", false);
+    bool changed = event ? rail_judge_event(r, event) : rail_judge(r);
+    if (changed)
+        client_rail_changed(c, rail);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/client/client.h"
+#include "src/fabric/planted.h"
+#include "src/rail/log.h"
+
+static const char *address_of(const struct client *c, const struct client_peer *p)
+{
+    return c->config.servers[p->index];
+}
+
+static void report_transport(struct client *c, const struct client_peer *p, const char *transport,
+                             const char *reason)
+{
+    client_report(c, json_pack("{s:s, s:s, s:s, s:s}", "event", "transport", "server",
+                               address_of(c, p), "transport", transport, "reason", reason));
+}
+
+static void kick(struct client *c, const struct client_peer *p)
+{
+    for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
+        if (c->operations[i].state == CLIENT_QUEUED && c->operations[i].peer == p->index)
+            c->operations[i].kicked = true;
+    }
+}
+
+/* ------------------------------------------------------------------ the control stream */
+
+void client_peer_connect(struct client *c, struct client_peer *p)
+{
+    fabric_stream stream;
+    assert(c && p && p->state == CLIENT_PEER_DOWN);
+    p->stream_serial++;
+    enum fabric_error error =
+        fabric_connect(c->fabric, address_of(c, p),
+                       client_cookie(CLIENT_STREAM, p->index, p->stream_serial), &stream);
+    if (!error)
+        error = wire_channel_open(c->fabric, stream, WIRE_CLIENT, c->config.auth_key, &p->channel);
+    p->state = CLIENT_PEER_CONNECTING;
+    if (error)
+        client_peer_lost(c, p, error);
+}
+
+/* Every attempt over this stream is over; the links' control is gone, so the links are. */
+void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error)
+{
+    fabric_timer timer;
+    assert(c && p && error);
+    if (p->state == CLIENT_PEER_DOWN)
+        return;
+    if (p->reason != error || p->state == CLIENT_PEER_READY) /* said once, not at every attempt */
+        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
+                 address_of(c, p), error_name(error),
+                 p->state == CLIENT_PEER_READY ? "the connection was lost" : "cannot connect");
+    wire_channel_close(p->channel, true);
+    p->channel = NULL;
+    p->state = CLIENT_PEER_DOWN;
+    p->reason = error;
+    for (uint32_t i = 0; i < c->rail_count; i++)
+        client_link_end(c, p, i, ERR_PEER_GONE, "the control stream is gone", false);
+    for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
+        struct client_operation *op = &c->operations[i];
+        if (op->state == CLIENT_SENT && op->peer == p->index)
+            client_attempt_end(c, op, ERR_PEER_GONE, "the connection was lost", true);
+    }
+    p->backoff = p->backoff ? p->backoff * 2 : CLIENT_BACKOFF_FIRST;
+    if (p->backoff > CLIENT_BACKOFF_LAST)
+        p->backoff = CLIENT_BACKOFF_LAST;
+    fabric_timer_set(c->fabric, client_now(c) + client_jitter(c, p->backoff),
+                     client_cookie(CLIENT_PEER_TIMER, p->index, ++p->timer_serial), &timer);
+    kick(c, p);
+}
+
+void client_peer_timer(struct client *c, uint64_t cookie)
+{
+    assert(c);
+    struct client_peer *p = &c->peers[client_cookie_slot(cookie)];
+    if (p->timer_serial == (uint32_t)cookie && p->state == CLIENT_PEER_DOWN)
+        client_peer_connect(c, p);
+}
+
+bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    assert(c && p && m);
+    if (p->state != CLIENT_PEER_READY)
+        return false;
+    enum fabric_error error = wire_channel_send(p->channel, m);
+    if (error)
+        client_peer_lost(c, p, error);
+    return !error;
+}
+
+static void welcome(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    p->state = CLIENT_PEER_READY;
+    p->reason = FABRIC_OK;
+    p->rails = m->rails;
+    p->backoff = 0;
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: connected, %u rails there", address_of(c, p),
+             m->rails);
+    for (uint32_t i = 0; i < c->rail_count; i++)
+        client_link_begin(c, p, i);
+    client_peer_judge(c, p);
+}
+
+/* Any of these may lose the connection. */
+static void take(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    if ((m->type == WIRE_WELCOME) == (p->state == CLIENT_PEER_READY)) {
+        client_peer_lost(c, p, ERR_FRAME_INVALID);
+        return;
+    }
+    switch (m->type) {
+    case WIRE_WELCOME:
+        welcome(c, p, m);
+        break;
+    case WIRE_LINK_ACCEPT:
+        client_link_accept(c, p, m);
+        break;
+    case WIRE_LINK_UP:
+        client_link_up(c, p, m);
+        break;
+    case WIRE_LINK_DOWN:
+        client_link_refused(c, p, m);
+        break;
+    case WIRE_RAIL_CHANGED:
+        client_peer_rail_changed(c, p, m);
+        break;
+    case WIRE_RESULT:
+        client_operation_result(c, p, m);
+        break;
+    case WIRE_BULK:
+        client_operation_bulk(c, p, m);
+        break;
+    default:
+        client_peer_lost(c, p, ERR_FRAME_INVALID);
+        break;
+    }
+}
+
+static void receive(struct client *c, struct client_peer *p)
+{
+    const uint32_t serial = p->stream_serial;
+    while (p->channel && p->stream_serial == serial) {
+        struct wire_message m;
+        bool got = false;
+        enum fabric_error error = wire_channel_next(p->channel, &m, &got);
+        if (error) {
+            client_peer_lost(c, p, error);
+            return;
+        }
+        if (!got)
+            return;
+        take(c, p, &m);
+    }
+}
+
+void client_peer_event(struct client *c, const struct fabric_event *event)
+{
+    assert(c && event);
+    struct client_peer *p = &c->peers[client_cookie_slot(event->u.stream.cookie)];
+    if (p->stream_serial != (uint32_t)event->u.stream.cookie || !p->channel)
+        return;
+    if (event->type == FABRIC_EVENT_CLOSED) {
+        enum fabric_error error = event->u.stream.error;
+        client_peer_lost(c, p, error ? error : ERR_PEER_GONE);
+        return;
+    }
+    if (event->type == FABRIC_EVENT_READABLE) {
+        receive(c, p);
+        return;
+    }
+    enum fabric_error error = wire_channel_flush(p->channel); /* CONNECTED, WRITABLE */
+    if (error)
+        client_peer_lost(c, p, error);
+    else if (p->state == CLIENT_PEER_READY)
+        client_pump_bulk(c, p);
+}
+
+/* ------------------------------------------------------------------ falling back */
+
+bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p)
+{
+    assert(c && p);
+    return c->config.transport != CONFIG_TRANSPORT_TCP && (!p->fell_back || p->may_return);
+}
+
+static bool any_up(const struct client *c, const struct client_peer *p)
+{
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        if (p->links[i].state == CLIENT_LINK_UP)
+            return true;
+    }
+    return false;
+}
+
+/* A port that was never ready, here or there, is no failure. */
+static bool never_ready(const struct client *c, const struct client_peer *p)
+{
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        const struct client_link *l = &p->links[i];
+        bool here = !c->rails[i].ever_ready && c->rails[i].state == RAIL_WAITING;
+        if (l->ever_up || !(here || l->peer_waits))
+            return false;
+    }
+    return c->rail_count > 0;
+}
+
+static void fall_back(struct client *c, struct client_peer *p)
+{
+    const struct client_link *l = &p->links[0];
+    const struct rail *r = &c->rails[0];
+    enum fabric_error why = ERR_RDMA_REQUIRED;
+    const char *detail = "no RDMA device";
+    if (c->rail_count) {
+        why = r->state == RAIL_READY ? l->reason : r->reason;
+        detail = r->state == RAIL_READY ? l->detail : r->detail;
+    }
+    p->fell_back = true;
+    p->may_return = never_ready(c, p);
+    c->counters.fallbacks++;
+    if (!PLANTED(client_fallback_silent))
+        rail_log(c->fabric, FABRIC_LOG_WARN, "fallback_tcp: server %s: %s: %s; %s",
+                 address_of(c, p), error_name(why), detail,
+                 p->may_return ? "TCP until a rail is ready" : "TCP until the client is closed");
+    report_transport(c, p, "tcp", error_name(why));
+}
+
+/* True when the way to this server changed. */
+static bool decide(struct client *c, struct client_peer *p)
+{
+    bool up = any_up(c, p), was = p->fell_back;
+    if (c->config.transport == CONFIG_TRANSPORT_AUTO && p->state == CLIENT_PEER_READY) {
+        bool waited = p->start_over || c->rail_count == 0;
+        if (!p->fell_back && !up && !client_link_in_progress(p) && waited) {
+            fall_back(c, p);
+        } else if (p->fell_back && up && p->may_return) {
+            p->fell_back = false;
+            rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
+                     address_of(c, p));
+            report_transport(c, p, "rc", "ok");
+        }
+    }
+    p->start_over = p->start_over || up; /* waiting is for the start only */
+    return p->fell_back != was;
+}
+
+void client_peer_decide(struct client *c, struct client_peer *p)
+{
+    assert(c && p);
+    if (decide(c, p))
+        kick(c, p);
+}
+
+void client_peer_judge(struct client *c, struct client_peer *p)
+{
+    assert(c && p);
+    decide(c, p);
+    kick(c, p);
+}

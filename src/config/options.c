@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/config/options.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+
+void config_rdma_defaults(struct config_rdma *rdma)
+{
+    assert(rdma);
+    *rdma = (struct config_rdma){.traffic_class = -1, .gid_index = -1};
+    rdma->start_wait = 5ull * 1000000000ull;
+}
+
+static bool split_port(const char *text, struct config_device *out)
+{
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    if (length == 0 || length >= CONFIG_NAME_MAX)
+        return false;
+    memcpy(out->name, text, length);
+    out->name[length] = 0;
+    out->port = 0;
+    if (!colon)
+        return true;
+    if (colon[1] < '1' || colon[1] > '9' || strlen(colon + 1) > 2)
+        return false;
+    out->port = (uint8_t)strtoul(colon + 1, NULL, 10);
+    return true;
+}
+
+bool config_read_device(const struct yaml_value *value, struct config_rdma *rdma,
+                        struct yaml_errors *errors)
+{
+    const char *text;
+    struct config_device device;
+    assert(rdma && errors);
+    if (!yaml_read_string(value, "device", 1, CONFIG_NAME_MAX - 1, &text, errors))
+        return false;
+    if (!split_port(text, &device)) {
+        yaml_complain(errors, yaml_mark(value),
+                      "device: found '%.60s'; a name such as mlx5_0, or mlx5_0:2, is expected",
+                      text);
+        return false;
+    }
+    if (rdma->device_count == CONFIG_MAX_RAILS) {
+        yaml_complain(errors, yaml_mark(value), "devices: found more than %d; that many are used",
+                      CONFIG_MAX_RAILS);
+        return false;
+    }
+    rdma->devices[rdma->device_count++] = device;
+    return true;
+}
+
+bool config_read_devices(const struct yaml_value *list, struct config_rdma *rdma,
+                         struct yaml_errors *errors)
+{
+    bool clean = true;
+    if (yaml_kind(list) != YAML_KIND_SEQUENCE) {
+        yaml_complain(errors, yaml_mark(list), "devices: found %s; a list is expected",
+                      yaml_kind_name(yaml_kind(list)));
+        return false;
+    }
+    for (size_t i = 0; i < yaml_count(list) && clean; i++)
+        clean = config_read_device(yaml_item(list, i), rdma, errors);
+    return clean;
+}
+
+static uint8_t nibble(char c)
+{
+    return (uint8_t)(c <= '9' ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
+}
+
+bool config_read_key(const struct yaml_value *value, uint8_t key[CONFIG_KEY_BYTES],
+                     struct yaml_errors *errors)
+{
+    bool scalar = yaml_kind(value) == YAML_KIND_SCALAR;
+    const char *text = scalar ? yaml_text(value) : "";
+    if (strlen(text) != 2 * CONFIG_KEY_BYTES ||
+        strspn(text, "0123456789abcdefABCDEF") != 2 * CONFIG_KEY_BYTES) {
+        yaml_complain(errors, yaml_mark(value),
+                      "auth_key: found something else; 64 hexadecimal digits are expected");
+        return false;
+    }
+    for (size_t i = 0; i < CONFIG_KEY_BYTES; i++)
+        key[i] = (uint8_t)(nibble(text[2 * i]) << 4 | nibble(text[2 * i + 1]));
+    return true;
+}
+
+bool config_read_mtu(const struct yaml_value *value, int64_t *out, struct yaml_errors *errors)
+{
+    static const char *const allowed[] = {"256", "512", "1024", "2048", "4096", NULL};
+    bool scalar = yaml_kind(value) == YAML_KIND_SCALAR && !yaml_is_quoted(value);
+    for (size_t i = 0; scalar && allowed[i]; i++) {
+        if (strcmp(yaml_text(value), allowed[i]) == 0) {
+            *out = 256 << i;
+            return true;
+        }
+    }
+    if (PLANTED(config_mtu_any) && scalar) {
+        *out = strtol(yaml_text(value), NULL, 10);
+        return true;
+    }
+    yaml_complain(errors, yaml_mark(value),
+                  "mtu: found '%.60s' (mtu_invalid); one of 256, 512, 1024, 2048, 4096 is expected",
+                  scalar ? yaml_text(value) : yaml_kind_name(yaml_kind(value)));
+    return false;
+}
+
+bool config_read_address(const struct yaml_value *value, const char *what, char *out,
+                         struct yaml_errors *errors)
+{
+    const char *text;
+    if (!yaml_read_string(value, what, 1, CONFIG_NAME_MAX - 1, &text, errors))
+        return false;
+    const char *colon = strrchr(text, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    bool bare_ipv6 = colon && text[0] != '[' && strchr(text, ':') != colon;
+    if (!colon || colon == text || bare_ipv6 || digits == 0 || digits > 5 || colon[1 + digits] ||
+        strtoul(colon + 1, NULL, 10) > 65535) {
+        yaml_complain(errors, yaml_mark(value),
+                      "%s: found '%.60s'; HOST:PORT or [IPv6]:PORT is expected", what, text);
+        return false;
+    }
+    memcpy(out, text, strlen(text) + 1);
+    return true;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/rail/rail.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/fabric/gid.h"
+#include "src/fabric/pkey.h"
+#include "src/fabric/planted.h"
+#include "src/rail/judge.h"
+#include "src/rail/log.h"
+
+static void open_device(struct rail *rail)
+{
+    fabric_device device;
+    struct fabric *f = rail->fabric;
+    if (fabric_device_open(f, rail->name, &device) != FABRIC_OK)
+        return;
+    if (fabric_device_query(f, device, &rail->attr) != FABRIC_OK ||
+        fabric_cq_create(f, device, RAIL_CQ_DEPTH, &rail->cq) != FABRIC_OK) {
+        fabric_device_close(f, device);
+        return;
+    }
+    rail->device = device;
+    rail->epoch++;
+    rail->device_lost = false;
+}
+
+static void rail_init(struct rail *rail, struct fabric *f, enum rail_role role,
+                      const struct config_rdma *config, const char *name, uint8_t port)
+{
+    *rail = (struct rail){.fabric = f, .role = role, .config = config, .wanted_port = port};
+    snprintf(rail->name, sizeof rail->name, "%s", name);
+    rail->port_num = port ? port : 1;
+    rail->reason = ERR_DEVICE_REMOVED;
+    snprintf(rail->detail, sizeof rail->detail, "not looked at yet");
+    open_device(rail);
+}
+
+uint32_t rail_open_all(struct fabric *f, enum rail_role role, const struct config_rdma *config,
+                       struct rail rails[RAIL_MAX])
+{
+    assert(f && config && rails);
+    for (uint32_t i = 0; i < config->device_count; i++)
+        rail_init(&rails[i], f, role, config, config->devices[i].name, config->devices[i].port);
+    if (config->device_count)
+        return config->device_count;
+    char names[RAIL_MAX][FABRIC_NAME_MAX];
+    size_t count = 0;
+    if (fabric_device_list(f, names, RAIL_MAX, &count) != FABRIC_OK)
+        return 0;
+    uint32_t used = count < RAIL_MAX ? (uint32_t)count : RAIL_MAX;
+    for (uint32_t i = 0; i < used; i++)
+        rail_init(&rails[i], f, role, config, names[i], 0);
+    return used;
+}
+
+void rail_close(struct rail *rail)
+{
+    assert(rail);
+    if (rail->device.id)
+        fabric_device_close(rail->fabric, rail->device);
+    rail->device = (fabric_device){0};
+    rail->cq = (fabric_cq){0};
+}
+
+static bool same_address(const struct fabric_port_address *a, const struct fabric_port_address *b)
+{
+    if (a->link_layer != b->link_layer || a->state != b->state || a->port_num != b->port_num ||
+        a->lid != b->lid || a->lmc != b->lmc || a->port_guid != b->port_guid ||
+        a->subnet_prefix != b->subnet_prefix || a->pkey != b->pkey ||
+        a->pkey_index != b->pkey_index || a->mtu != b->mtu || a->active_mtu != b->active_mtu ||
+        a->flags != b->flags || a->sl != b->sl || a->traffic_class != b->traffic_class ||
+        a->max_rd_atomic != b->max_rd_atomic || a->max_dest_rd_atomic != b->max_dest_rd_atomic ||
+        a->gid_count != b->gid_count)
+        return false;
+    for (unsigned i = 0; i < a->gid_count; i++) {
+        if (!fabric_gid_equal(&a->gids[i].gid, &b->gids[i].gid) ||
+            a->gids[i].type != b->gids[i].type || a->gids[i].index != b->gids[i].index)
+            return false;
+    }
+    return true;
+}
+
+static void say_state(const struct rail *rail)
+{
+    const struct fabric_port_address *a = &rail->address;
+    if (rail->state != RAIL_READY) {
+        rail_log(rail->fabric, FABRIC_LOG_WARN, "%s port %u: RDMA %s: %s: %s", rail->name,
+                 rail->port_num, rail_state_name(rail->state), error_name(rail->reason),
+                 rail->detail);
+        return;
+    }
+    if (a->link_layer == FABRIC_LINK_LAYER_INFINIBAND)
+        rail_log(rail->fabric, FABRIC_LOG_INFO,
+                 "%s port %u: RDMA ready: LID %u, pkey_index %u P_Key 0x%04x (%s membership), "
+                 "MTU %u",
+                 rail->name, rail->port_num, a->lid, a->pkey_index, a->pkey,
+                 fabric_pkey_membership(a->pkey), fabric_mtu_bytes(a->mtu));
+    else
+        rail_log(rail->fabric, FABRIC_LOG_INFO, "%s port %u: RDMA ready: RoCE v2, MTU %u",
+                 rail->name, rail->port_num, fabric_mtu_bytes(a->mtu));
+}
+
+bool rail_judge(struct rail *rail)
+{
+    assert(rail && rail->fabric);
+    uint32_t epoch = rail->epoch;
+    if (rail->device.id && rail->device_lost)
+        rail_close(rail);
+    if (!rail->device.id)
+        open_device(rail);
+    struct rail_verdict verdict;
+    rail_look(rail, &verdict);
+    bool moved = verdict.state == RAIL_READY && !same_address(&verdict.address, &rail->address);
+    bool changed = verdict.state != rail->state || verdict.reason != rail->reason || moved ||
+                   (epoch && epoch != rail->epoch) || strcmp(verdict.detail, rail->detail) != 0;
+    if (!changed)
+        return false;
+    uint32_t generation = rail->address.generation + 1;
+    rail->state = verdict.state;
+    rail->reason = verdict.reason;
+    memcpy(rail->detail, verdict.detail, sizeof rail->detail);
+    rail->address = verdict.address;
+    rail->address.generation = generation;
+    rail->port_num = verdict.port_num;
+    rail->ever_ready = rail->ever_ready || rail->state == RAIL_READY;
+    say_state(rail);
+    return true;
+}
+
+bool rail_concerned(struct rail *rail, const struct fabric_async *event)
+{
+    assert(rail && event);
+    if (!rail->device.id || event->device.id != rail->device.id)
+        return false;
+    switch (event->type) {
+    case FABRIC_ASYNC_DEVICE_FATAL:
+        rail->device_lost = true;
+        return true;
+    case FABRIC_ASYNC_LID_CHANGE:
+        if (PLANTED(rail_lid_kept))
+            return false;
+        break;
+    case FABRIC_ASYNC_PKEY_CHANGE:
+        if (PLANTED(rail_pkey_kept))
+            return false;
+        break;
+    case FABRIC_ASYNC_CLIENT_REREGISTER:
+        if (PLANTED(rail_reregister_ignored))
+            return false;
+        break;
+    case FABRIC_ASYNC_PORT_ACTIVE:
+    case FABRIC_ASYNC_PORT_ERR:
+    case FABRIC_ASYNC_SM_CHANGE:
+    case FABRIC_ASYNC_GID_CHANGE:
+        break;
+    default:
+        return false;
+    }
+    bool any_port = rail->wanted_port == 0 && rail->state != RAIL_READY;
+    return any_port || event->port_num == rail->port_num || PLANTED(rail_event_any_port);
+}
+
+bool rail_judge_event(struct rail *rail, const struct fabric_async *event)
+{
+    assert(rail && event);
+    bool changed = rail_judge(rail);
+    if (!changed && event->type == FABRIC_ASYNC_CLIENT_REREGISTER)
+        rail->reregistrations++;
+    return changed;
+}
+
+const char *rail_state_name(enum rail_state state)
+{
+    static const char *const names[] = {"waiting", "ready", "refused"};
+    assert(state <= RAIL_REFUSED);
+    return names[state];
+}
+
+enum fabric_error rail_transfer_error(const struct rail *rail)
+{
+    assert(rail);
+    return rail->reason == ERR_WAITING_FOR_SM ? ERR_NO_LID : rail->reason;
+}
+
+enum fabric_error rail_mirror(enum fabric_error error)
+{
+    if (error == ERR_NO_LID || error == ERR_WAITING_FOR_SM)
+        return ERR_PEER_NO_LID;
+    return error == ERR_PEER_NO_LID ? ERR_NO_LID : error;
+}
+
+bool rail_is_configuration(enum fabric_error error)
+{
+    switch (error) {
+    case ERR_LINK_LAYER_MISMATCH:
+    case ERR_SUBNET_MISMATCH:
+    case ERR_PKEY_MISMATCH:
+    case ERR_PKEY_LIMITED_PAIR:
+    case ERR_PKEY_EMPTY:
+    case ERR_PKEY_INDEX_RANGE:
+    case ERR_PKEY_NOT_FOUND:
+    case ERR_MTU_MISMATCH:
+    case ERR_MTU_ABOVE_ACTIVE:
+    case ERR_PATH_MTU_SMALLER:
+    case ERR_RD_ATOMIC_NONE:
+    case ERR_GID_NONE:
+    case ERR_GID_FAMILY_MISMATCH:
+    case ERR_GRH_UNAVAILABLE:
+    case ERR_NOT_SUPPORTED:
+        return true;
+    default:
+        return false;
+    }
+}

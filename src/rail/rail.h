@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rail: one port of one device, as a server and a client use it. It reads the port through the
+ * contract, judges whether RDMA can serve there, and describes it as the address that peers are
+ * told. Until a port is ACTIVE its LID, P_Key table, prefix and MTU are unknown, not wrong.
+ */
+#ifndef SRC_RAIL_RAIL_H
+#define SRC_RAIL_RAIL_H
+
+#include "src/config/options.h"
+#include "src/fabric/av.h"
+
+#define RAIL_MAX CONFIG_MAX_RAILS
+#define RAIL_DETAIL 192
+#define RAIL_CQ_DEPTH 4096u
+#define RAIL_REQUERY (10ull * 1000000000ull) /* ns: backstop for events that were lost */
+
+enum rail_state {
+    RAIL_WAITING, /* nothing is wrong yet: port down, no subnet manager, no LID, device away */
+    RAIL_READY,   /* its address may be told to peers */
+    RAIL_REFUSED, /* judged, and RDMA cannot serve here until something changes */
+};
+
+enum rail_role {
+    RAIL_SERVER, /* initiates RDMA READs, lets nobody read from it */
+    RAIL_CLIENT, /* is read from, never reads */
+};
+
+struct rail {
+    struct fabric *fabric;
+    enum rail_role role;
+    const struct config_rdma *config; /* outlives the rail */
+    char name[FABRIC_NAME_MAX];       /* of the device */
+    uint8_t wanted_port;              /* 0: the first ACTIVE one */
+    uint8_t port_num;
+    fabric_device device; /* id 0: away */
+    fabric_cq cq;
+    uint32_t epoch; /* grows whenever the device was opened: older handles are gone */
+    struct fabric_device_attr attr;
+
+    enum rail_state state;
+    enum fabric_error reason; /* FABRIC_OK when READY */
+    char detail[RAIL_DETAIL]; /* found and expected */
+    bool ever_ready;
+    struct fabric_port_address address; /* whole only when READY; generation grows with changes */
+    uint64_t reregistrations;           /* events after which nothing had changed */
+    uint32_t bad_pkey_cntr;
+    bool noticed, capped_said, limited_said; /* what was said once */
+    bool device_lost; /* DEVICE_FATAL, or a call said so: it is closed at the next look */
+};
+
+/* One rail for each configured device, or for each device of the node when none is configured;
+ * opens what is there, judges nothing yet. Returns how many. */
+uint32_t rail_open_all(struct fabric *f, enum rail_role role, const struct config_rdma *config,
+                       struct rail rails[RAIL_MAX]);
+/* Closes the device: everything made on it is gone. */
+void rail_close(struct rail *rail);
+
+/* Looks at the port now. True when state, reason or address changed; then one line was logged and
+ * the generation is a new one. Opens a device that came back. */
+bool rail_judge(struct rail *rail);
+
+/* Whether an asynchronous event can have changed this rail, by device and port (MK-C4). */
+bool rail_concerned(struct rail *rail, const struct fabric_async *event);
+/* rail_judge after such an event; counts one after which nothing had changed. */
+bool rail_judge_event(struct rail *rail, const struct fabric_async *event);
+
+const char *rail_state_name(enum rail_state state);
+
+/* How a transfer over this rail fails (MK-C2): no_lid until the LID is known, otherwise the reason.
+ * FABRIC_OK when READY. */
+enum fabric_error rail_transfer_error(const struct rail *rail);
+
+/* The same fault as seen from the other end: no_lid here is peer_no_lid there. */
+enum fabric_error rail_mirror(enum fabric_error error);
+
+/* A fault of configuration: it stays until something is changed, so it is not tried again by time
+ * (MK-F3). */
+bool rail_is_configuration(enum fabric_error error);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/rail/log.h"
+#include "src/server/server.h"
+
+uint64_t server_cookie(enum server_cookie kind, uint32_t slot, uint32_t serial)
+{
+    assert(slot < (1u << 24));
+    return (uint64_t)kind << 56 | (uint64_t)slot << 32 | serial;
+}
+
+enum server_cookie server_cookie_kind(uint64_t cookie)
+{
+    return (enum server_cookie)(cookie >> 56);
+}
+
+struct server_connection *server_connection_at(struct server *server, uint32_t slot,
+                                               uint32_t serial)
+{
+    assert(server);
+    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? server->connections[slot] : NULL;
+    return c && c->serial == serial ? c : NULL;
+}
+
+struct server_connection *server_connection_of(struct server *server, uint64_t cookie)
+{
+    return server_connection_at(server, (uint32_t)(cookie >> 32) & 0xffffffu, (uint32_t)cookie);
+}
+
+static struct server_connection *connection_new(struct server *s)
+{
+    uint32_t slot = 0;
+    while (slot < SERVER_MAX_CONNECTIONS && s->connections[slot])
+        slot++;
+    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
+    if (!c)
+        return NULL;
+    c->slot = slot;
+    c->serial = ++s->connection_serial;
+    s->connections[slot] = c;
+    s->connection_count++;
+    return c;
+}
+
+void server_accept(struct server *server, fabric_stream stream)
+{
+    struct server *s = server;
+    assert(s && stream.id);
+    struct server_connection *c = connection_new(s);
+    if (!c) {
+        fabric_stream_close(s->fabric, stream, true);
+        rail_log(s->fabric, FABRIC_LOG_WARN,
+                 "resources_exhausted: a connection was refused; %u are open", s->connection_count);
+        return;
+    }
+    uint64_t now = 0;
+    fabric_now(s->fabric, &now);
+    fabric_stream_peer(s->fabric, stream, c->peer);
+    fabric_stream_set_cookie(s->fabric, stream,
+                             server_cookie(SERVER_CONNECTION, c->slot, c->serial));
+    enum fabric_error error =
+        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->config.auth_key, &c->channel);
+    if (!error)
+        error =
+            fabric_timer_set(s->fabric, now + SERVER_HANDSHAKE_TIME,
+                             server_cookie(SERVER_HANDSHAKE, c->slot, c->serial), &c->handshake);
+    if (error)
+        server_connection_close(s, c, error, "could not be set up");
+}
+
+void server_connection_close(struct server *server, struct server_connection *c,
+                             enum fabric_error error, const char *why)
+{
+    struct server *s = server;
+    bool was_pending;
+    assert(s && c && s->connections[c->slot] == c);
+    if (c->channel && wire_channel_is_challenged(c->channel)) {
+        s->counters.auth_failures++;
+        error = ERR_AUTH_FAILED;
+        why = "it has not shown the key";
+    }
+    if (why)
+        rail_log(s->fabric, error == ERR_PEER_GONE ? FABRIC_LOG_INFO : FABRIC_LOG_WARN,
+                 "client %s: %s: %s", c->peer, error_name(error), why);
+    for (uint32_t i = 0; i < RAIL_MAX; i++)
+        server_link_drop(s, c, i);
+    server_orphan(s, c);
+    if (c->handshake.id)
+        fabric_timer_cancel(s->fabric, c->handshake, &was_pending);
+    s->connections[c->slot] = NULL;
+    s->connection_count--;
+    wire_channel_close(c->channel, error != FABRIC_OK && error != ERR_PEER_GONE);
+    free(c);
+}
+
+bool server_send(struct server *server, struct server_connection *c,
+                 const struct wire_message *message)
+{
+    assert(server && c && message);
+    enum fabric_error error = wire_channel_send(c->channel, message);
+    if (!error)
+        return true;
+    server_connection_close(server, c, error,
+                            error == ERR_QUEUE_FULL ? "it does not read" : "sending failed");
+    return false;
+}
+
+/* The client has shown the key: from now on it is told things. */
+static bool welcome(struct server *s, struct server_connection *c)
+{
+    bool was_pending;
+    c->said_ready = true;
+    fabric_timer_cancel(s->fabric, c->handshake, &was_pending);
+    c->handshake = (fabric_timer){0};
+    const struct wire_message m = {.type = WIRE_WELCOME,
+                                   .lanes = 1,
+                                   .rails = (uint8_t)s->rail_count,
+                                   .block_size = s->config.memory_block_size,
+                                   .max_value = WIRE_MAX_VALUE};
+    return server_send(s, c, &m);
+}
+
+static void answer_key(struct server *s, struct server_connection *c, const struct wire_message *m)
+{
+    struct wire_message answer = {.type = WIRE_RESULT, .id = m->id};
+    if (m->type == WIRE_EXISTS)
+        answer.found = store_exists(s->store, m->key, m->key_length);
+    else
+        answer.found = store_delete(s->store, m->key, m->key_length);
+    server_send(s, c, &answer);
+}
+
+/* Any of these may end the connection. */
+static void take(struct server *s, struct server_connection *c, const struct wire_message *m)
+{
+    switch (m->type) {
+    case WIRE_LINK_REQUEST:
+        server_link_request(s, c, m);
+        break;
+    case WIRE_LINK_READY:
+        server_link_ready(s, c, m);
+        break;
+    case WIRE_LINK_DOWN:
+        server_link_down(s, c, m);
+        break;
+    case WIRE_PUT:
+        server_put(s, c, m);
+        break;
+    case WIRE_GET:
+        server_get(s, c, m);
+        break;
+    case WIRE_BULK:
+        server_bulk(s, c, m);
+        break;
+    case WIRE_CANCEL:
+        server_cancel(s, c, m->id);
+        break;
+    case WIRE_EXISTS:
+    case WIRE_DELETE:
+        answer_key(s, c, m);
+        break;
+    default:
+        server_connection_close(s, c, ERR_FRAME_INVALID, "a message that only servers send");
+        break;
+    }
+}
+
+static void receive(struct server *s, struct server_connection *c)
+{
+    const uint32_t slot = c->slot, serial = c->serial;
+    for (;;) {
+        struct wire_message m;
+        bool got = false;
+        enum fabric_error error = wire_channel_next(c->channel, &m, &got);
+        if (error) {
+            server_connection_close(s, c, error,
+                                    error == ERR_PEER_GONE ? "it left" : "the stream is ended");
+            return;
+        }
+        if (!c->said_ready && wire_channel_is_ready(c->channel) && !welcome(s, c))
+            return;
+        if (!got)
+            return;
+        take(s, c, &m);
+        c = server_connection_at(s, slot, serial);
+        if (!c)
+            return;
+    }
+}
+
+void server_connection_event(struct server *server, const struct fabric_event *event)
+{
+    struct server *s = server;
+    assert(s && event);
+    struct server_connection *c = server_connection_of(s, event->u.stream.cookie);
+    if (!c)
+        return;
+    if (event->type == FABRIC_EVENT_CLOSED) {
+        server_connection_close(s, c, event->u.stream.error, "the stream ended");
+        return;
+    }
+    if (event->type == FABRIC_EVENT_WRITABLE) {
+        enum fabric_error error = wire_channel_flush(c->channel);
+        if (error)
+            server_connection_close(s, c, error, "sending failed");
+        else
+            server_pump_bulk(s, c);
+        return;
+    }
+    receive(s, c);
+}
+
+void server_connection_timeout(struct server *server, uint64_t cookie)
+{
+    assert(server);
+    struct server_connection *c = server_connection_of(server, cookie);
+    if (!c)
+        return;
+    c->handshake = (fabric_timer){0};
+    server_connection_close(server, c, ERR_TIMEOUT, "the handshake took too long");
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+#include "src/rail/log.h"
+#include "src/server/server.h"
+
+bool server_rdma_active(const struct server *server)
+{
+    assert(server);
+    for (uint32_t i = 0; i < server->rail_count; i++) {
+        if (server->rails[i].state == RAIL_READY)
+            return true;
+    }
+    return false;
+}
+
+static void report(struct server *s, json_t *object)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text)
+        s->sink.report(s->sink.context, text);
+    free(text);
+    json_decref(object);
+}
+
+void server_rail_report(struct server *server, uint32_t rail)
+{
+    assert(server && rail < server->rail_count);
+    const struct rail *r = &server->rails[rail];
+    report(server, json_pack("{s:s, s:s, s:i, s:s, s:s}", "event", "rail", "device", r->name,
+                             "port", (int)r->port_num, "state", rail_state_name(r->state), "reason",
+                             error_name(r->reason)));
+}
+
+static void report_link(struct server *s, const struct server_connection *c, uint32_t index,
+                        enum fabric_error reason)
+{
+    const struct server_link *l = &c->links[index];
+    bool up = l->state == SERVER_LINK_UP;
+    report(s, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s}", "event", "link", "rail", (int)index,
+                        "state", up ? "up" : "down", "reason", error_name(reason), "path_mtu",
+                        up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer", c->peer));
+}
+
+void server_link_drop(struct server *server, struct server_connection *c, uint32_t link)
+{
+    assert(server && c && link < RAIL_MAX);
+    struct server_link *l = &c->links[link];
+    if (l->state == SERVER_LINK_NONE)
+        return;
+    rail_pair_destroy(&server->rails[l->rail], &l->pair);
+    l->state = SERVER_LINK_NONE;
+    l->outstanding = 0;
+}
+
+bool server_link_fail(struct server *server, struct server_connection *c, uint32_t link,
+                      enum fabric_error error, const char *detail)
+{
+    struct server *s = server;
+    assert(s && c && link < RAIL_MAX && error);
+    struct server_link *l = &c->links[link];
+    bool was_up = l->state == SERVER_LINK_UP;
+    const uint32_t slot = c->slot, serial = c->serial;
+    struct wire_message m = {.type = WIRE_LINK_DOWN,
+                             .rail = (uint8_t)link,
+                             .generation = l->generation,
+                             .error = rail_mirror(error)};
+    snprintf(m.detail, sizeof m.detail, "%s", detail);
+    server_link_drop(s, c, link);
+    s->counters.refused_links += !was_up;
+    rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: %s %s: %s", c->peer, link,
+             was_up ? "connection lost:" : "RDMA refused:", error_name(error), detail);
+    report_link(s, c, link, error);
+    if (!server_send(s, c, &m))
+        return false;
+    server_transfers_flush(s, c, link);
+    return server_connection_at(s, slot, serial) != NULL;
+}
+
+/* Our rail for one of the client's; the client rail's number modulo ours spreads them. */
+static enum fabric_error choose_rail(struct server *s, uint8_t client_rail, uint32_t *out,
+                                     char *detail)
+{
+    if (s->rail_count == 0) {
+        snprintf(detail, FABRIC_AV_DETAIL, "found no RDMA device at the server");
+        return ERR_NOT_SUPPORTED;
+    }
+    const struct rail *rail = &s->rails[client_rail % s->rail_count];
+    *out = client_rail % s->rail_count;
+    if (rail->state == RAIL_READY)
+        return FABRIC_OK;
+    snprintf(detail, FABRIC_AV_DETAIL, "the server's %.32s port %u: %.120s", rail->name,
+             rail->port_num, rail->detail);
+    return rail->reason;
+}
+
+static void say_notes(struct server *s, const struct server_connection *c, uint32_t index,
+                      const struct fabric_port_address *peer)
+{
+    const struct server_link *l = &c->links[index];
+    const struct fabric_port_address *own = &s->rails[l->rail].address;
+    if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
+        rail_log(s->fabric, FABRIC_LOG_WARN,
+                 "client %s rail %u: MTU differs: %u here, %u there; %u is used", c->peer, index,
+                 fabric_mtu_bytes(own->mtu), fabric_mtu_bytes(peer->mtu),
+                 fabric_mtu_bytes(l->path.path_mtu));
+}
+
+static enum fabric_error build(struct server *s, struct server_connection *c,
+                               const struct wire_message *m, char *detail)
+{
+    struct server_link *l = &c->links[m->rail];
+    enum fabric_error error = choose_rail(s, m->rail, &l->rail, detail);
+    if (error)
+        return error;
+    struct rail *rail = &s->rails[l->rail];
+    error = rail_path(rail, &m->address, &l->path, detail);
+    if (error)
+        return error;
+    error = rail_pair_create(rail, server_cookie(SERVER_LINK, c->slot, c->serial), &l->pair);
+    if (!error)
+        error = rail_pair_connect(rail, &l->pair, &l->path, m->qp_num, m->psn);
+    if (error)
+        snprintf(detail, FABRIC_AV_DETAIL, "the queue pair could not be set up");
+    return error;
+}
+
+/* A port that was not ready is read again at first use (MK-C1). May end connections. */
+static void look_at_first_use(struct server *s, uint8_t client_rail)
+{
+    uint32_t rail = s->rail_count ? client_rail % s->rail_count : 0;
+    if (s->rail_count && s->rails[rail].state != RAIL_READY && rail_judge(&s->rails[rail]))
+        server_rail_changed(s, rail);
+}
+
+void server_link_request(struct server *server, struct server_connection *c,
+                         const struct wire_message *message)
+{
+    struct server *s = server;
+    const struct wire_message *m = message;
+    char detail[FABRIC_AV_DETAIL] = "";
+    assert(s && c && m && m->type == WIRE_LINK_REQUEST);
+    const uint32_t slot = c->slot, serial = c->serial;
+    if (m->rail >= RAIL_MAX) {
+        server_connection_close(s, c, ERR_FRAME_INVALID, "a rail number out of range");
+        return;
+    }
+    struct server_link *l = &c->links[m->rail];
+    if (m->generation <= l->generation && !PLANTED(server_generation_unfenced)) {
+        s->counters.stale++; /* a request that a newer one has overtaken */
+        return;
+    }
+    server_link_drop(s, c, m->rail);
+    l->generation = m->generation;
+    server_transfers_flush(s, c, m->rail);
+    look_at_first_use(s, m->rail);
+    if (!server_connection_at(s, slot, serial))
+        return;
+    enum fabric_error error = build(s, c, m, detail);
+    if (error) {
+        server_link_fail(s, c, m->rail, error, detail);
+        return;
+    }
+    l->state = SERVER_LINK_ACCEPTED;
+    l->outstanding = 0;
+    l->probe_iova = m->iova;
+    l->probe_rkey = m->rkey;
+    say_notes(s, c, m->rail, &m->address);
+    const struct wire_message accept = {.type = WIRE_LINK_ACCEPT,
+                                        .rail = m->rail,
+                                        .generation = m->generation,
+                                        .address = s->rails[l->rail].address,
+                                        .qp_num = l->pair.qp_num,
+                                        .psn = l->pair.psn};
+    wire_channel_bind(c->channel, m, &accept, l->digest);
+    server_send(s, c, &accept);
+}
+
+static bool is_current(struct server *s, const struct server_connection *c,
+                       const struct wire_message *m, enum server_link_state state)
+{
+    bool current = m->rail < RAIL_MAX && c->links[m->rail].generation == m->generation &&
+                   c->links[m->rail].state == state;
+    s->counters.stale += !current;
+    return current;
+}
+
+void server_link_ready(struct server *server, struct server_connection *c,
+                       const struct wire_message *message)
+{
+    struct server *s = server;
+    assert(s && c && message && message->type == WIRE_LINK_READY);
+    if (!is_current(s, c, message, SERVER_LINK_ACCEPTED))
+        return;
+    struct server_link *l = &c->links[message->rail];
+    if (!wire_equal(l->digest, message->digest, sizeof l->digest)) {
+        server_connection_close(s, c, ERR_FRAME_INVALID, "the ends saw different addresses");
+        return;
+    }
+    l->state = SERVER_LINK_PROBING;
+    enum fabric_error error = server_probe(s, c, message->rail);
+    if (error)
+        server_link_fail(s, c, message->rail, error, "the probe could not be sent");
+}
+
+void server_link_down(struct server *server, struct server_connection *c,
+                      const struct wire_message *message)
+{
+    struct server *s = server;
+    assert(s && c && message);
+    if (message->rail >= RAIL_MAX || c->links[message->rail].generation != message->generation ||
+        c->links[message->rail].state == SERVER_LINK_NONE)
+        return;
+    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: ended by the client: %s: %s", c->peer,
+             message->rail, error_name(message->error), message->detail);
+    server_link_drop(s, c, message->rail);
+    report_link(s, c, message->rail, message->error);
+    server_transfers_flush(s, c, message->rail);
+}
+
+static void probe_failed(struct server *s, struct server_connection *c,
+                         const struct server_transfer *t)
+{
+    const struct server_link *l = &c->links[t->link];
+    uint32_t mtu = fabric_mtu_bytes(l->path.path_mtu);
+    char detail[FABRIC_AV_DETAIL];
+    if (t->stage > 0 && t->error == ERR_RETRY_EXCEEDED) {
+        snprintf(detail, sizeof detail,
+                 "small packets pass, packets of %u bytes do not: a link between has a smaller MTU",
+                 mtu);
+        server_link_fail(s, c, t->link, ERR_PATH_MTU_SMALLER, detail);
+        return;
+    }
+    snprintf(detail, sizeof detail, "the probe ended in %s (service level %u, P_Key index %u)",
+             error_name(t->error), l->path.av.sl, l->path.pkey_index);
+    server_link_fail(s, c, t->link, ERR_PROBE_FAILED, detail);
+}
+
+void server_link_probed(struct server *server, struct server_connection *c,
+                        const struct server_transfer *t)
+{
+    struct server *s = server;
+    assert(s && c && t && t->kind == SERVER_PROBE);
+    struct server_link *l = &c->links[t->link];
+    if (l->generation != t->generation || l->state != SERVER_LINK_PROBING)
+        return;
+    if (t->error) {
+        probe_failed(s, c, t);
+        return;
+    }
+    l->state = SERVER_LINK_UP;
+    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, path MTU %u",
+             c->peer, t->link, fabric_mtu_bytes(l->path.path_mtu));
+    report_link(s, c, t->link, FABRIC_OK);
+    struct wire_message m = {.type = WIRE_LINK_UP,
+                             .rail = t->link,
+                             .generation = l->generation,
+                             .path_mtu = l->path.path_mtu};
+    memcpy(m.digest, l->digest, sizeof m.digest);
+    server_send(s, c, &m);
+}
+
+/* False when the connection is gone by now. */
+static bool tell_change(struct server *s, struct server_connection *c, uint32_t rail)
+{
+    const uint32_t slot = c->slot, serial = c->serial;
+    const struct rail *r = &s->rails[rail];
+    struct wire_message m = {.type = WIRE_RAIL_CHANGED,
+                             .rail = (uint8_t)rail,
+                             .generation = r->address.generation,
+                             .error = rail_mirror(r->reason)};
+    snprintf(m.detail, sizeof m.detail, "the server's %.32s port %u: %.100s", r->name, r->port_num,
+             r->detail);
+    for (uint32_t i = 0; i < RAIL_MAX; i++) {
+        if (c->links[i].state != SERVER_LINK_NONE && c->links[i].rail == rail) {
+            server_link_drop(s, c, i);
+            report_link(s, c, i, r->reason ? r->reason : ERR_STALE_GENERATION);
+        }
+    }
+    if (!server_send(s, c, &m))
+        return false;
+    for (uint32_t i = 0; i < RAIL_MAX && server_connection_at(s, slot, serial); i++) {
+        if (c->links[i].rail == rail && c->links[i].state == SERVER_LINK_NONE)
+            server_transfers_flush(s, c, i);
+    }
+    return server_connection_at(s, slot, serial) != NULL;
+}
+
+void server_rail_changed(struct server *server, uint32_t rail)
+{
+    struct server *s = server;
+    assert(s && rail < s->rail_count);
+    server_rail_report(s, rail);
+    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+        if (s->connections[i] && s->connections[i]->said_ready && !PLANTED(server_change_not_told))
+            tell_change(s, s->connections[i], rail);
+    }
+}

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/server/program.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/config/nearest.h"
+#include "src/fabric/planted.h"
+#include "src/rail/log.h"
+#include "src/server/server.h"
+
+static void report(struct server *s, json_t *object)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+    if (text)
+        s->sink.report(s->sink.context, text);
+    free(text);
+    json_decref(object);
+}
+
+/* ------------------------------------------------------------------ start and stop */
+
+static enum fabric_error read_config(struct server *s, const char *text, size_t length)
+{
+    struct yaml_errors errors;
+    yaml_errors_init(&errors, "config.yaml");
+    bool ok = server_config_read(text, length, &s->config, &errors);
+    enum fabric_error error = ok ? FABRIC_OK : ERR_CONFIG_INVALID;
+    for (size_t i = 0; i < errors.count; i++) {
+        bool mtu = strstr(errors.items[i].text, "(mtu_invalid)") != NULL;
+        error = mtu ? ERR_MTU_INVALID : error;
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: %s", error_name(error), errors.items[i].text);
+    }
+    if (!error && !s->config.auth_key_set) {
+        error = ERR_CONFIG_INVALID;
+        rail_log(s->fabric, FABRIC_LOG_ERROR,
+                 "config_invalid: network.auth_key is expected; auth_key_file is not read here");
+    }
+    if (!error && s->config.storage_mode != CONFIG_STORAGE_MEMORY) {
+        error = ERR_NOT_SUPPORTED;
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "not_supported: storage.mode memory is expected");
+    }
+    return error;
+}
+
+static enum fabric_error make_store(struct server *s)
+{
+    struct store_init init = {
+        .capacity = s->config.memory_max_size,
+        .evicts = s->config.eviction_enabled,
+        .start_percent = (uint32_t)s->config.eviction_start_percent,
+        .stop_percent = (uint32_t)s->config.eviction_stop_percent,
+    };
+    enum fabric_error error = fabric_entropy(s->fabric, &init.seed, sizeof init.seed);
+    return error ? error : store_create(&init, &s->store);
+}
+
+/* A configured MTU above the active one of a port that is ACTIVE: the operator must know at once
+ * (MK-F2). Whatever else is wrong with a rail, the server serves without it. */
+static enum fabric_error judge_rails(struct server *s)
+{
+    s->rail_count = rail_open_all(s->fabric, RAIL_SERVER, &s->config.rdma, s->rails);
+    for (uint32_t i = 0; i < s->rail_count; i++) {
+        rail_judge(&s->rails[i]);
+        if (s->rails[i].reason != ERR_MTU_ABOVE_ACTIVE || PLANTED(server_mtu_start_unchecked))
+            continue;
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "mtu_above_active: %s port %u: %s; not started",
+                 s->rails[i].name, s->rails[i].port_num, s->rails[i].detail);
+        return ERR_MTU_ABOVE_ACTIVE;
+    }
+    return FABRIC_OK;
+}
+
+static enum fabric_error set_requery(struct server *s)
+{
+    uint64_t now = 0;
+    fabric_timer timer;
+    fabric_now(s->fabric, &now);
+    return fabric_timer_set(s->fabric, now + RAIL_REQUERY, server_cookie(SERVER_REQUERY, 0, 0),
+                            &timer);
+}
+
+static void server_free(struct server *s)
+{
+    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+        if (s->connections[i])
+            server_connection_close(s, s->connections[i], FABRIC_OK, NULL);
+    }
+    if (s->listener.id)
+        fabric_listener_close(s->fabric, s->listener);
+    for (uint32_t i = 0; i < s->rail_count; i++) /* from here on nothing is lent to a device */
+        rail_close(&s->rails[i]);
+    server_transfers_free(s);
+    store_destroy(s->store);
+    free(s);
+}
+
+static enum fabric_error serve(struct server *s)
+{
+    enum fabric_error error = make_store(s);
+    if (!error)
+        error = judge_rails(s);
+    if (!error) {
+        error = fabric_listen(s->fabric, s->config.address, server_cookie(SERVER_LISTENER, 0, 0),
+                              &s->listener, s->bound);
+        if (error)
+            rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s", error_name(error),
+                     s->config.address);
+    }
+    return error ? error : set_requery(s);
+}
+
+static enum fabric_error server_start(struct fabric *f, const char *config, size_t config_length,
+                                      const struct fabric_report_sink *sink, void **state)
+{
+    assert(f && (config || config_length == 0) && sink && sink->report && state);
+    struct server *s = calloc(1, sizeof *s);
+    struct server_transfer **transfers =
+        calloc(SERVER_MAX_TRANSFERS, sizeof(struct server_transfer *));
+    if (!s || !transfers) {
+        free(s);
+        free(transfers);
+        return ERR_RESOURCES_EXHAUSTED;
+    }
+    s->fabric = f;
+    s->sink = *sink;
+    s->transfers = transfers;
+    enum fabric_error error = read_config(s, config, config_length);
+    if (!error)
+        error = serve(s);
+    if (error) {
+        server_free(s);
+        return error;
+    }
+    for (uint32_t i = 0; i < s->rail_count; i++)
+        server_rail_report(s, i);
+    rail_log(f, FABRIC_LOG_INFO, "memkv: ready data=%s rdma_active=%s", s->bound,
+             server_rdma_active(s) ? "true" : "false");
+    report(s, json_pack("{s:s, s:s, s:b}", "event", "ready", "data", s->bound, "rdma_active",
+                        server_rdma_active(s)));
+    *state = s;
+    return FABRIC_OK;
+}
+
+static void server_stop(void *state)
+{
+    assert(state);
+    server_free(state);
+}
+
+/* ------------------------------------------------------------------ events */
+
+static void look_again(struct server *s)
+{
+    for (uint32_t i = 0; i < s->rail_count; i++) {
+        if (rail_judge(&s->rails[i]))
+            server_rail_changed(s, i);
+    }
+    set_requery(s);
+}
+
+static void take_async(struct server *s, const struct fabric_async *async)
+{
+    for (uint32_t i = 0; i < s->rail_count; i++) {
+        if (rail_concerned(&s->rails[i], async) && rail_judge_event(&s->rails[i], async))
+            server_rail_changed(s, i);
+    }
+}
+
+static void take_timer(struct server *s, uint64_t cookie)
+{
+    if (server_cookie_kind(cookie) == SERVER_REQUERY)
+        look_again(s);
+    else if (server_cookie_kind(cookie) == SERVER_HANDSHAKE)
+        server_connection_timeout(s, cookie);
+}
+
+static void server_event(void *state, const struct fabric_event *event)
+{
+    struct server *s = state;
+    assert(s && event);
+    switch (event->type) {
+    case FABRIC_EVENT_COMPLETION:
+        server_completion(s, &event->u.wc);
+        break;
+    case FABRIC_EVENT_ASYNC:
+        take_async(s, &event->u.async);
+        break;
+    case FABRIC_EVENT_ACCEPTED:
+        server_accept(s, event->u.stream.stream);
+        break;
+    case FABRIC_EVENT_READABLE:
+    case FABRIC_EVENT_WRITABLE:
+    case FABRIC_EVENT_CLOSED:
+        server_connection_event(s, event);
+        break;
+    case FABRIC_EVENT_TIMER:
+        take_timer(s, event->u.timer.cookie);
+        break;
+    default:
+        break; /* the server opens no window, submits no I/O, connects to nobody */
+    }
+}
+
+/* ------------------------------------------------------------------ commands */
+
+static json_t *status_rails(const struct server *s)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < s->rail_count; i++) {
+        const struct rail *r = &s->rails[i];
+        char pkey[8];
+        snprintf(pkey, sizeof pkey, "0x%04x", r->address.pkey);
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:i}", "device", r->name,
+                      "port", (int)r->port_num, "state", rail_state_name(r->state), "reason",
+                      error_name(r->reason), "detail", r->detail, "lid", (int)r->address.lid,
+                      "pkey", pkey, "mtu", (int)fabric_mtu_bytes(r->address.mtu), "generation",
+                      (int)r->address.generation, "pkey_violations", (int)r->bad_pkey_cntr));
+    }
+    return list;
+}
+
+static json_t *status_links(const struct server *s)
+{
+    static const char *const names[] = {"none", "accepted", "probing", "up"};
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+        const struct server_connection *c = s->connections[i];
+        for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
+            const struct server_link *l = &c->links[k];
+            if (l->state != SERVER_LINK_NONE)
+                json_array_append_new(list, json_pack("{s:i, s:i, s:s, s:i, s:i}", "connection",
+                                                      (int)c->serial, "rail", (int)k, "state",
+                                                      names[l->state], "path_mtu",
+                                                      (int)fabric_mtu_bytes(l->path.path_mtu),
+                                                      "generation", (int)l->generation));
+        }
+    }
+    return list;
+}
+
+static json_t *status_counters(const struct server *s)
+{
+    const struct server_counters *n = &s->counters;
+    uint64_t reregistrations = 0;
+    for (uint32_t i = 0; i < s->rail_count; i++)
+        reregistrations += s->rails[i].reregistrations;
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "puts", (json_int_t)n->puts,
+        "gets", (json_int_t)n->gets, "rdma_read_bytes", (json_int_t)n->rdma_read_bytes,
+        "rdma_write_bytes", (json_int_t)n->rdma_write_bytes, "tcp_read_bytes",
+        (json_int_t)n->tcp_read_bytes, "tcp_write_bytes", (json_int_t)n->tcp_write_bytes,
+        "tag_mismatches", (json_int_t)n->tag_mismatches, "refused_links",
+        (json_int_t)n->refused_links, "auth_failures", (json_int_t)n->auth_failures, "stale",
+        (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
+}
+
+static json_t *status(struct server *s)
+{
+    struct store_counts counts;
+    store_counts(s->store, &counts);
+    json_t *store = json_pack("{s:I, s:I, s:I, s:I}", "blocks", (json_int_t)counts.blocks, "used",
+                              (json_int_t)counts.used, "capacity", (json_int_t)counts.capacity,
+                              "evictions", (json_int_t)counts.evictions);
+    return json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:o, s:o}", "op", "status", "ok", 1,
+                     "rdma_active", server_rdma_active(s), "connections", (int)s->connection_count,
+                     "rails", status_rails(s), "links", status_links(s), "store", store, "counters",
+                     status_counters(s));
+}
+
+static void server_command(void *state, const char *json)
+{
+    static const char *const names[] = {"status"};
+    struct server *s = state;
+    assert(s && json);
+    json_t *request = json_loads(json, 0, NULL);
+    const char *op = json_string_value(json_object_get(request, "op"));
+    json_t *answer;
+    if (op && strcmp(op, "status") == 0) {
+        answer = status(s);
+    } else {
+        const char *near = op ? nearest_name(op, names, 1) : NULL;
+        answer =
+            json_pack("{s:s, s:b, s:s, s:s}", "op", op ? op : "", "ok", 0, "error", "not_supported",
+                      "detail", near ? "did you mean 'status'?" : "the server knows: status");
+    }
+    json_t *id = json_object_get(request, "id");
+    if (answer && id)
+        json_object_set(answer, "id", id);
+    report(s, answer);
+    json_decref(request);
+}
+
+const struct fabric_program memkv_server_program = {
+    .name = "server",
+    .start = server_start,
+    .event = server_event,
+    .command = server_command,
+    .stop = server_stop,
+};

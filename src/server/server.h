@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server's inside. Everything one-sided is initiated here (MK-A4): a PUT makes the server READ
+ * the client's window, a GET makes it WRITE into it. Its own memory keys go nowhere.
+ *
+ * program.c    start, stop, dispatch of events, commands
+ * connection.c one client: its channel, its requests
+ * link.c       one client's rail: queue pair, probe, teardown
+ * transfer.c   one operation with data: RDMA or bulk, from request to result
+ * probe.c      the transfer that proves a link
+ */
+#ifndef SRC_SERVER_SERVER_H
+#define SRC_SERVER_SERVER_H
+
+#include "src/config/server_config.h"
+#include "src/fabric/program.h"
+#include "src/rail/pair.h"
+#include "src/store/store.h"
+#include "src/wire/channel.h"
+
+#define SERVER_MAX_CONNECTIONS 1024u
+#define SERVER_MAX_TRANSFERS 4096u
+#define SERVER_CONNECTION_TRANSFERS 64u
+#define SERVER_HANDSHAKE_TIME (10ull * 1000000000ull) /* ns for a stranger to show the key */
+
+/* What a cookie or wr_id means: kind, position, and a serial that tells a reused position. */
+enum server_cookie {
+    SERVER_LISTENER = 1,
+    SERVER_CONNECTION,
+    SERVER_REQUERY,
+    SERVER_HANDSHAKE, /* timer of a connection */
+    SERVER_TRANSFER,  /* wr_id */
+    SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
+};
+
+enum server_link_state {
+    SERVER_LINK_NONE,
+    SERVER_LINK_ACCEPTED, /* LINK_ACCEPT is out; the client's queue pair is not known to receive */
+    SERVER_LINK_PROBING,  /* packets of full size go both ways */
+    SERVER_LINK_UP,       /* said LINK_UP */
+};
+
+/* One of a client's rails, as this server reaches it. */
+struct server_link {
+    enum server_link_state state;
+    uint32_t generation; /* the client's latest */
+    uint32_t rail;       /* ours */
+    struct rail_pair pair;
+    struct fabric_path path;
+    uint8_t digest[WIRE_MAC_BYTES];
+    uint64_t probe_iova;
+    uint32_t probe_rkey;
+    uint32_t outstanding; /* posts on this queue pair */
+};
+
+struct server_connection {
+    uint32_t slot, serial;
+    struct wire_channel *channel;
+    char peer[FABRIC_NAME_MAX];
+    bool said_ready;
+    fabric_timer handshake; /* id 0 when it came or was cancelled */
+    uint32_t transfers;
+    struct server_link links[RAIL_MAX];
+};
+
+enum server_transfer_kind {
+    SERVER_PUT,
+    SERVER_GET,
+    SERVER_PROBE,
+};
+
+/* Data on its way. It outlives its connection until the fabric has given back every buffer. */
+struct server_transfer {
+    uint32_t slot, serial;
+    enum server_transfer_kind kind;
+    enum wire_way way;
+    uint64_t id; /* the client's */
+    uint32_t connection_slot, connection_serial;
+    uint8_t link;        /* the client's rail */
+    uint32_t generation; /* of the link that it began on */
+    uint32_t rail;       /* ours */
+    struct store_block *block;
+    uint8_t key[WIRE_MAX_KEY];
+    uint8_t key_length;
+    struct wire_tag tag;
+    uint64_t iova; /* the client's window */
+    uint32_t rkey, length;
+    uint32_t next;        /* first byte not yet posted, sent or received */
+    uint32_t outstanding; /* posts */
+    bool closed;          /* cancelled, or the connection is gone: nothing becomes visible */
+    enum fabric_error error;
+    uint8_t stage;  /* probe */
+    uint8_t *probe; /* two pages */
+    fabric_mr probe_mr;
+    uint32_t probe_lkey, probe_epoch;
+};
+
+struct server_counters {
+    uint64_t puts, gets, rdma_read_bytes, rdma_write_bytes, tcp_read_bytes, tcp_write_bytes;
+    uint64_t tag_mismatches, refused_links, auth_failures, stale;
+};
+
+struct server {
+    struct fabric *fabric;
+    struct fabric_report_sink sink;
+    struct server_config config;
+    struct store *store;
+    struct rail rails[RAIL_MAX];
+    uint32_t rail_count;
+    fabric_mr slab_mr[RAIL_MAX];
+    uint32_t slab_lkey[RAIL_MAX];
+    uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
+    fabric_listener listener;
+    char bound[FABRIC_NAME_MAX];
+    struct server_connection *connections[SERVER_MAX_CONNECTIONS];
+    uint32_t connection_count, connection_serial;
+    struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */
+    uint32_t transfer_end;              /* slots from here on were never used */
+    uint32_t transfer_serial;
+    struct server_counters counters;
+};
+
+uint64_t server_cookie(enum server_cookie kind, uint32_t slot, uint32_t serial);
+enum server_cookie server_cookie_kind(uint64_t cookie);
+
+/* ------------------------------------------------------------------ connection.c */
+
+void server_accept(struct server *server, fabric_stream stream);
+/* Null when that connection is gone. */
+struct server_connection *server_connection_at(struct server *server, uint32_t slot,
+                                               uint32_t serial);
+struct server_connection *server_connection_of(struct server *server, uint64_t cookie);
+void server_connection_event(struct server *server, const struct fabric_event *event);
+void server_connection_timeout(struct server *server, uint64_t cookie);
+/* One line of log unless `why` is null; frees it. */
+void server_connection_close(struct server *server, struct server_connection *c,
+                             enum fabric_error error, const char *why);
+/* Sends; a peer that does not read is dropped. False when the connection is gone by now. */
+bool server_send(struct server *server, struct server_connection *c,
+                 const struct wire_message *message);
+
+/* ------------------------------------------------------------------ link.c */
+
+void server_link_request(struct server *server, struct server_connection *c,
+                         const struct wire_message *message);
+void server_link_ready(struct server *server, struct server_connection *c,
+                       const struct wire_message *message);
+void server_link_down(struct server *server, struct server_connection *c,
+                      const struct wire_message *message);
+/* Ends a link and tells the client why. False when the connection is gone by now. */
+bool server_link_fail(struct server *server, struct server_connection *c, uint32_t link,
+                      enum fabric_error error, const char *detail);
+void server_link_drop(struct server *server, struct server_connection *c, uint32_t link);
+/* The probe's transfer has ended. */
+void server_link_probed(struct server *server, struct server_connection *c,
+                        const struct server_transfer *t);
+/* A rail's address or state changed: its links end, and every client is told at once. */
+void server_rail_changed(struct server *server, uint32_t rail);
+void server_rail_report(struct server *server, uint32_t rail);
+bool server_rdma_active(const struct server *server);
+
+/* ------------------------------------------------------------------ transfer.c */
+
+void server_put(struct server *server, struct server_connection *c,
+                const struct wire_message *message);
+void server_get(struct server *server, struct server_connection *c,
+                const struct wire_message *message);
+void server_bulk(struct server *server, struct server_connection *c,
+                 const struct wire_message *message);
+void server_cancel(struct server *server, struct server_connection *c, uint64_t id);
+void server_completion(struct server *server, const struct fabric_wc *wc);
+/* Sends more bulk where the stream has room again. */
+void server_pump_bulk(struct server *server, struct server_connection *c);
+/* The connection ends: none of its operations becomes visible any more. */
+void server_orphan(struct server *server, const struct server_connection *c);
+/* Sends a RESULT without data. False when the connection is gone by now. */
+bool server_result(struct server *server, struct server_connection *c, uint64_t id,
+                   enum fabric_error error, const char *detail);
+void server_transfers_free(struct server *server);
+/* The queue pair of a link is gone: what waited for it fails as flushed. May end the connection. */
+void server_transfers_flush(struct server *server, const struct server_connection *c,
+                            uint32_t link);
+
+/* Null when the server or the connection has enough of them. */
+struct server_transfer *server_transfer_new(struct server *s, struct server_connection *c,
+                                            enum server_transfer_kind kind);
+/* Nothing of it is lent to the fabric any more. */
+void server_transfer_free(struct server *s, struct server_transfer *t);
+/* Ends it and tells the client. May end the connection. */
+void server_transfer_finish(struct server *s, struct server_transfer *t);
+/* The link it began on, while that is still the same; otherwise null. */
+struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t);
+
+/* ------------------------------------------------------------------ probe.c */
+
+/* Begins the probe of a link. Errors: queue_full, and those of registration and posting. */
+enum fabric_error server_probe(struct server *server, struct server_connection *c, uint32_t link);
+/* A post of it has completed: posts the next or ends. */
+void server_probe_next(struct server *s, struct server_transfer *t);
+void server_probe_finish(struct server *server, struct server_transfer *t);
+/* Gives back its memory. */
+void server_probe_free(struct server *server, struct server_transfer *t);
+
+#endif

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+#include "src/rail/log.h"
+#include "src/server/server.h"
+
+struct server_transfer *server_transfer_new(struct server *s, struct server_connection *c,
+                                            enum server_transfer_kind kind)
+{
+    uint32_t slot = 0;
+    while (slot < s->transfer_end && s->transfers[slot])
+        slot++;
+    if (slot == SERVER_MAX_TRANSFERS || c->transfers == SERVER_CONNECTION_TRANSFERS)
+        return NULL;
+    struct server_transfer *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    t->slot = slot;
+    t->serial = ++s->transfer_serial;
+    t->kind = kind;
+    t->connection_slot = c->slot;
+    t->connection_serial = c->serial;
+    c->transfers++;
+    s->transfers[slot] = t;
+    if (slot == s->transfer_end)
+        s->transfer_end++;
+    return t;
+}
+
+static struct server_connection *owner(struct server *s, const struct server_transfer *t)
+{
+    return server_connection_at(s, t->connection_slot, t->connection_serial);
+}
+
+/* Nothing of it is lent to the fabric any more. */
+void server_transfer_free(struct server *s, struct server_transfer *t)
+{
+    assert(t->outstanding == 0);
+    struct server_connection *c = owner(s, t);
+    if (c)
+        c->transfers--;
+    server_probe_free(s, t);
+    s->transfers[t->slot] = NULL;
+    free(t);
+}
+
+bool server_result(struct server *server, struct server_connection *c, uint64_t id,
+                   enum fabric_error error, const char *detail)
+{
+    struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
+    snprintf(m.detail, sizeof m.detail, "%s", detail);
+    return server_send(server, c, &m);
+}
+
+/* The slab is registered with a rail when it is first needed there; for local use only. */
+static enum fabric_error register_slab(struct server *s, uint32_t rail)
+{
+    struct rail *r = &s->rails[rail];
+    if (s->slab_epoch[rail] == r->epoch)
+        return FABRIC_OK;
+    uint64_t length;
+    struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST, .access = FABRIC_ACCESS_LOCAL_WRITE};
+    struct fabric_mr_keys keys;
+    init.addr = store_memory(s->store, &length);
+    init.length = length;
+    init.iova = 1ull << 40;
+    enum fabric_error error =
+        fabric_mr_register(s->fabric, r->device, &init, &s->slab_mr[rail], &keys);
+    if (error)
+        return error;
+    s->slab_lkey[rail] = keys.lkey;
+    s->slab_epoch[rail] = r->epoch;
+    return FABRIC_OK;
+}
+
+/* ------------------------------------------------------------------ the end of a transfer */
+
+static struct wire_tag tag_of(const struct store_block *block)
+{
+    struct wire_tag tag;
+    memcpy(tag.nonce, store_tag(block), sizeof tag.nonce);
+    memcpy(tag.mac, store_tag(block) + sizeof tag.nonce, sizeof tag.mac);
+    return tag;
+}
+
+/* A PUT becomes visible here or never: complete, still open, and its tag right (MK-A4). */
+static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
+{
+    if (t->error)
+        return t->error;
+    if (t->closed && !PLANTED(server_closed_committed))
+        return ERR_CANCELLED;
+    if (!wire_tag_verify(s->config.auth_key, t->key, t->key_length, store_data(s->store, t->block),
+                         t->length, &t->tag) &&
+        !PLANTED(server_tag_unchecked)) {
+        s->counters.tag_mismatches++;
+        return ERR_TAG_MISMATCH;
+    }
+    return FABRIC_OK;
+}
+
+static void finish_put(struct server *s, struct server_transfer *t)
+{
+    enum fabric_error error = judge_put(s, t);
+    if (error) {
+        store_abandon(s->store, t->block);
+    } else {
+        uint8_t tag[STORE_TAG_BYTES];
+        memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
+        memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
+        store_commit(s->store, t->block, tag);
+        s->counters.puts++;
+    }
+    t->block = NULL;
+    struct server_connection *c = owner(s, t);
+    uint64_t id = t->id;
+    bool closed = t->closed;
+    server_transfer_free(s, t);
+    if (c && !closed)
+        server_result(s, c, id, error, "");
+}
+
+static void finish_get(struct server *s, struct server_transfer *t)
+{
+    struct server_connection *c = owner(s, t);
+    struct wire_message m = {.type = WIRE_RESULT,
+                             .id = t->id,
+                             .error = t->error,
+                             .length = t->length,
+                             .found = 1,
+                             .tag = tag_of(t->block)};
+    bool tell = c && !t->closed && t->way == WIRE_WAY_RC; /* over TCP it went ahead of the bulk */
+    s->counters.gets += t->error == FABRIC_OK;
+    store_unpin(s->store, t->block);
+    server_transfer_free(s, t);
+    if (tell)
+        server_send(s, c, &m);
+}
+
+void server_transfer_finish(struct server *s, struct server_transfer *t)
+{
+    assert(t->outstanding == 0);
+    if (t->kind == SERVER_PUT) {
+        finish_put(s, t);
+    } else if (t->kind == SERVER_GET) {
+        finish_get(s, t);
+    } else {
+        server_probe_finish(s, t);
+    }
+}
+
+/* ------------------------------------------------------------------ RDMA */
+
+/* The link a transfer began on, while it is still that one. */
+struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t)
+{
+    struct server_connection *c = owner(s, t);
+    struct server_link *link = c ? &c->links[t->link] : NULL;
+    bool same = link && link->pair.qp.id && link->generation == t->generation;
+    return same ? link : NULL;
+}
+
+static void *local_data(struct server *s, const struct server_transfer *t, uint32_t at,
+                        uint32_t *lkey)
+{
+    *lkey = s->slab_lkey[t->rail];
+    return (uint8_t *)store_data(s->store, t->block) + at;
+}
+
+/* Posts as much as the queue pair takes. A refused post never left. */
+static void post_more(struct server *s, struct server_transfer *t, struct server_link *link)
+{
+    uint32_t largest = (uint32_t)s->config.memory_block_size;
+    while (!t->error && !t->closed && t->next < t->length && link->outstanding < RAIL_SEND_DEPTH) {
+        uint32_t left = t->length - t->next;
+        struct fabric_sge sge = {.length = left < largest ? left : largest};
+        sge.addr = local_data(s, t, t->next, &sge.lkey);
+        const struct fabric_send_wr wr = {
+            .wr_id = server_cookie(SERVER_TRANSFER, t->slot, t->serial),
+            .opcode = t->kind == SERVER_PUT ? FABRIC_WR_RDMA_READ : FABRIC_WR_RDMA_WRITE,
+            .flags = FABRIC_SEND_SIGNALED,
+            .sges = &sge,
+            .sge_count = 1,
+            .remote_iova = t->iova + t->next,
+            .rkey = t->rkey,
+        };
+        enum fabric_error error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
+        if (error == ERR_QUEUE_FULL)
+            return;
+        if (error) {
+            t->error = error;
+            return;
+        }
+        t->next += sge.length;
+        t->outstanding++;
+        link->outstanding++;
+    }
+}
+
+/* Every transfer of the link that has something left to post. */
+static void pump_link(struct server *s, uint32_t slot, uint32_t serial, uint32_t index)
+{
+    for (uint32_t i = 0; i < s->transfer_end; i++) {
+        struct server_connection *c = server_connection_at(s, slot, serial);
+        struct server_transfer *t = s->transfers[i];
+        if (!c)
+            return; /* a result could not be sent */
+        if (!t || t->way != WIRE_WAY_RC || t->kind == SERVER_PROBE || t->link != index ||
+            owner(s, t) != c)
+            continue;
+        struct server_link *link = server_transfer_link(s, t);
+        if (link)
+            post_more(s, t, link);
+        if (t->error && t->outstanding == 0)
+            server_transfer_finish(s, t);
+    }
+}
+
+void server_transfers_flush(struct server *server, const struct server_connection *c, uint32_t link)
+{
+    assert(server && c);
+    struct server *s = server;
+    const uint32_t slot = c->slot, serial = c->serial;
+    for (uint32_t i = 0; i < s->transfer_end; i++) {
+        struct server_transfer *t = s->transfers[i];
+        if (!t || t->way != WIRE_WAY_RC || t->link != link || t->connection_slot != slot ||
+            t->connection_serial != serial)
+            continue;
+        if (!t->error)
+            t->error = ERR_FLUSHED;
+        if (t->outstanding == 0) /* else its completions are still to come */
+            server_transfer_finish(s, t);
+    }
+}
+
+/* Checks what an RDMA request names; FABRIC_OK with *out set. */
+static enum fabric_error find_link(struct server *s, struct server_connection *c,
+                                   const struct wire_message *m, struct server_link **out)
+{
+    if (m->rail >= RAIL_MAX || c->links[m->rail].state != SERVER_LINK_UP)
+        return ERR_FLUSHED;
+    struct server_link *link = &c->links[m->rail];
+    if (link->generation != m->generation) {
+        s->counters.stale++;
+        return ERR_STALE_GENERATION;
+    }
+    *out = link;
+    return register_slab(s, link->rail);
+}
+
+static void begin_rdma(struct server *s, struct server_transfer *t, struct server_link *link,
+                       const struct wire_message *m)
+{
+    t->way = WIRE_WAY_RC;
+    t->link = m->rail;
+    t->generation = link->generation;
+    t->rail = link->rail;
+    t->iova = m->iova;
+    t->rkey = m->rkey;
+    post_more(s, t, link);
+    if (t->error && t->outstanding == 0)
+        server_transfer_finish(s, t);
+}
+
+/* ------------------------------------------------------------------ requests */
+
+void server_put(struct server *server, struct server_connection *c,
+                const struct wire_message *message)
+{
+    struct server *s = server;
+    const struct wire_message *m = message;
+    struct server_link *link = NULL;
+    enum fabric_error error = FABRIC_OK;
+    assert(s && c && m && m->type == WIRE_PUT);
+    if (m->length == 0 || m->length > WIRE_MAX_VALUE)
+        error = m->length ? ERR_TOO_LARGE : ERR_INVALID_ARGUMENT;
+    else if (m->way == WIRE_WAY_RC)
+        error = find_link(s, c, m, &link);
+    struct server_transfer *t = error ? NULL : server_transfer_new(s, c, SERVER_PUT);
+    if (!error && !t)
+        error = ERR_QUEUE_FULL;
+    if (!error)
+        error = store_reserve(s->store, m->key, m->key_length, m->length, &t->block);
+    if (error) {
+        if (t)
+            server_transfer_free(s, t);
+        server_result(s, c, m->id, error, "");
+        return;
+    }
+    t->id = m->id;
+    t->length = m->length;
+    t->tag = m->tag;
+    t->key_length = m->key_length;
+    memcpy(t->key, m->key, m->key_length);
+    if (link)
+        begin_rdma(s, t, link, m);
+}
+
+void server_get(struct server *server, struct server_connection *c,
+                const struct wire_message *message)
+{
+    struct server *s = server;
+    const struct wire_message *m = message;
+    struct server_link *link = NULL;
+    assert(s && c && m && m->type == WIRE_GET);
+    enum fabric_error error = m->way == WIRE_WAY_RC ? find_link(s, c, m, &link) : FABRIC_OK;
+    struct store_block *block = error ? NULL : store_pin(s->store, m->key, m->key_length);
+    if (!error && !block)
+        error = ERR_NOT_FOUND;
+    char detail[64] = "";
+    if (block && store_length(block) > m->length) { /* the client's buffer; nothing is written */
+        error = ERR_BUFFER_TOO_SMALL;
+        snprintf(detail, sizeof detail, "found room for %u; %u is needed", m->length,
+                 (uint32_t)store_length(block));
+    }
+    struct server_transfer *t = error ? NULL : server_transfer_new(s, c, SERVER_GET);
+    if (!error && !t)
+        error = ERR_QUEUE_FULL;
+    if (error) {
+        if (block)
+            store_unpin(s->store, block);
+        server_result(s, c, m->id, error, detail);
+        return;
+    }
+    t->id = m->id;
+    t->block = block;
+    t->length = (uint32_t)store_length(block);
+    if (link) {
+        begin_rdma(s, t, link, m);
+        return;
+    }
+    struct wire_message head = {.type = WIRE_RESULT, .id = m->id, .length = t->length, .found = 1};
+    head.tag = tag_of(block);
+    if (server_send(s, c, &head))
+        server_pump_bulk(s, c);
+}
+
+/* ------------------------------------------------------------------ TCP */
+
+static struct server_transfer *by_id(struct server *s, const struct server_connection *c,
+                                     uint64_t id)
+{
+    for (uint32_t i = 0; i < s->transfer_end; i++) {
+        struct server_transfer *t = s->transfers[i];
+        if (t && t->kind != SERVER_PROBE && t->id == id && t->connection_slot == c->slot &&
+            t->connection_serial == c->serial)
+            return t;
+    }
+    return NULL;
+}
+
+void server_bulk(struct server *server, struct server_connection *c,
+                 const struct wire_message *message)
+{
+    assert(server && c && message && message->type == WIRE_BULK);
+    struct server_transfer *t = by_id(server, c, message->id);
+    if (!t || t->kind != SERVER_PUT || t->way != WIRE_WAY_TCP || t->closed)
+        return; /* refused or cancelled while this was on its way */
+    if (message->offset != t->next || message->length > t->length - t->next) {
+        server_connection_close(server, c, ERR_FRAME_INVALID, "bulk that does not fit its PUT");
+        return;
+    }
+    memcpy((uint8_t *)store_data(server->store, t->block) + t->next, message->data,
+           message->length);
+    t->next += message->length;
+    server->counters.tcp_read_bytes += message->length;
+    if (t->next == t->length)
+        server_transfer_finish(server, t);
+}
+
+/* One piece; false when the connection is gone by now. */
+static bool send_piece(struct server *s, struct server_connection *c, struct server_transfer *t)
+{
+    uint32_t left = t->length - t->next;
+    struct wire_message m = {.type = WIRE_BULK, .id = t->id, .offset = t->next};
+    m.length = left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
+    m.data = (const uint8_t *)store_data(s->store, t->block) + t->next;
+    if (!server_send(s, c, &m))
+        return false;
+    t->next += m.length;
+    s->counters.tcp_write_bytes += m.length;
+    return true;
+}
+
+void server_pump_bulk(struct server *server, struct server_connection *c)
+{
+    struct server *s = server;
+    assert(s && c);
+    for (uint32_t i = 0; i < s->transfer_end; i++) {
+        struct server_transfer *t = s->transfers[i];
+        if (!t || t->kind != SERVER_GET || t->way != WIRE_WAY_TCP || owner(s, t) != c)
+            continue;
+        while (t->next < t->length) {
+            if (wire_channel_queued(c->channel) >= WIRE_BULK_WATERMARK)
+                return;
+            if (!send_piece(s, c, t))
+                return;
+        }
+        server_transfer_finish(s, t);
+    }
+}
+
+void server_cancel(struct server *server, struct server_connection *c, uint64_t id)
+{
+    assert(server && c);
+    struct server_transfer *t = by_id(server, c, id);
+    if (!t)
+        return;
+    if (!PLANTED(server_cancel_ignored))
+        t->closed = true;
+    if (t->closed && t->outstanding == 0)
+        server_transfer_finish(server, t);
+}
+
+void server_orphan(struct server *server, const struct server_connection *c)
+{
+    assert(server && c);
+    for (uint32_t i = 0; i < server->transfer_end; i++) {
+        struct server_transfer *t = server->transfers[i];
+        if (!t || t->connection_slot != c->slot || t->connection_serial != c->serial)
+            continue;
+        t->closed = true;
+        if (t->outstanding == 0)
+            server_transfer_finish(server, t);
+    }
+}
+
+/* ------------------------------------------------------------------ completions */
+
+static void count_bytes(struct server *s, const struct server_transfer *t)
+{
+    if (t->kind == SERVER_PUT)
+        s->counters.rdma_read_bytes += t->length;
+    else if (t->kind == SERVER_GET)
+        s->counters.rdma_write_bytes += t->length;
+}
+
+/* Goes on with a transfer none of whose posts is under way. */
+static void go_on(struct server *s, struct server_transfer *t)
+{
+    struct server_link *link = server_transfer_link(s, t);
+    if (t->kind == SERVER_PROBE) {
+        server_probe_next(s, t);
+        return;
+    }
+    if (!t->error && !t->closed && t->next < t->length) {
+        if (link)
+            post_more(s, t, link);
+        else
+            t->error = ERR_FLUSHED;
+        if (t->outstanding)
+            return;
+    }
+    if (!t->error)
+        count_bytes(s, t);
+    server_transfer_finish(s, t);
+}
+
+/* A queue pair in error serves nobody any more: its link ends, and with it what waits for it. */
+static void link_broke(struct server *s, const struct server_transfer *t)
+{
+    char detail[96];
+    snprintf(detail, sizeof detail, "an RDMA %s ended in %s",
+             t->kind == SERVER_PUT ? "READ" : "WRITE", error_name(t->error));
+    server_link_fail(s, owner(s, t), t->link, t->error, detail);
+}
+
+void server_completion(struct server *server, const struct fabric_wc *wc)
+{
+    struct server *s = server;
+    assert(s && wc);
+    uint32_t slot = (uint32_t)(wc->wr_id >> 32) & 0xffffffu, serial = (uint32_t)wc->wr_id;
+    struct server_transfer *t = slot < s->transfer_end ? s->transfers[slot] : NULL;
+    if (server_cookie_kind(wc->wr_id) != SERVER_TRANSFER || !t || t->serial != serial)
+        return;
+    assert(t->outstanding > 0);
+    t->outstanding--;
+    struct server_link *link = server_transfer_link(s, t);
+    if (link && link->pair.qp.id == wc->qp.id)
+        link->outstanding--;
+    enum fabric_error error =
+        wc->status == FABRIC_WC_SUCCESS ? FABRIC_OK : fabric_wc_error(wc->status);
+    if (error && !t->error)
+        t->error = error;
+    if (error && error != ERR_FLUSHED && link && t->kind != SERVER_PROBE) {
+        link_broke(s, t);
+        return;
+    }
+    const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
+    if (t->outstanding == 0)
+        go_on(s, t);
+    pump_link(s, c_slot, c_serial, index);
+}
+
+void server_transfers_free(struct server *server)
+{
+    assert(server);
+    for (uint32_t i = 0; i < server->transfer_end; i++) {
+        struct server_transfer *t = server->transfers[i];
+        if (!t)
+            continue;
+        if (t->kind == SERVER_PUT)
+            store_abandon(server->store, t->block);
+        else if (t->kind == SERVER_GET)
+            store_unpin(server->store, t->block);
+        free(t->probe);
+        free(t);
+    }
+    free(server->transfers);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/store/store.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "src/fabric/planted.h"
+
+struct store_block {
+    uint64_t offset, length, hash;
+    struct store_block *chain;         /* next in the bucket */
+    struct store_block *newer, *older; /* order of last use */
+    uint32_t pins;
+    bool visible; /* in the index and in the order of use */
+    uint8_t key_length;
+    uint8_t key[STORE_MAX_KEY];
+    uint8_t tag[STORE_TAG_BYTES];
+};
+
+struct store {
+    struct store_init init;
+    struct slab slab;
+    uint8_t *memory;
+    struct store_block **buckets;
+    size_t bucket_count; /* a power of two */
+    struct store_block *newest, *oldest;
+    uint64_t blocks, evictions, refusals;
+};
+
+enum fabric_error store_create(const struct store_init *init, struct store **out)
+{
+    assert(init && out && init->capacity >= SLAB_ALIGN);
+    struct store *s = calloc(1, sizeof *s);
+    if (!s)
+        return ERR_RESOURCES_EXHAUSTED;
+    s->init = *init;
+    s->bucket_count = 64;
+    s->buckets = calloc(s->bucket_count, sizeof(struct store_block *));
+    bool ok = s->buckets && slab_create(&s->slab, init->capacity);
+    /* Not cleared: a page that no block touched costs nothing. */
+    if (ok)
+        s->memory = aligned_alloc(SLAB_ALIGN, (size_t)s->slab.capacity);
+    if (!ok || !s->memory) {
+        store_destroy(s);
+        return ERR_RESOURCES_EXHAUSTED;
+    }
+    *out = s;
+    return FABRIC_OK;
+}
+
+void store_destroy(struct store *store)
+{
+    if (!store)
+        return;
+    for (struct store_block *b = store->newest; b;) {
+        struct store_block *older = b->older;
+        free(b);
+        b = older;
+    }
+    slab_destroy(&store->slab);
+    free(store->memory);
+    free(store->buckets);
+    free(store);
+}
+
+void *store_memory(const struct store *store, uint64_t *length)
+{
+    assert(store && length);
+    *length = store->slab.capacity;
+    return store->memory;
+}
+
+void store_counts(const struct store *store, struct store_counts *out)
+{
+    assert(store && out);
+    *out = (struct store_counts){.blocks = store->blocks,
+                                 .used = store->slab.used,
+                                 .capacity = store->slab.capacity,
+                                 .evictions = store->evictions,
+                                 .refusals = store->refusals};
+}
+
+static uint64_t hash_of(const struct store *s, const void *key, size_t length)
+{
+    assert(key && length >= 1 && length <= STORE_MAX_KEY);
+    return XXH3_64bits_withSeed(key, length, s->init.seed);
+}
+
+static struct store_block **slot_of(const struct store *s, uint64_t hash)
+{
+    return &s->buckets[hash & (s->bucket_count - 1)];
+}
+
+static struct store_block *find(const struct store *s, const void *key, size_t length)
+{
+    uint64_t hash = hash_of(s, key, length);
+    for (struct store_block *b = *slot_of(s, hash); b; b = b->chain) {
+        if (b->hash == hash && b->key_length == length && memcmp(b->key, key, length) == 0)
+            return b;
+    }
+    return NULL;
+}
+
+/* Keeps chains short; without memory they merely become longer. */
+static void grow(struct store *s)
+{
+    size_t count = s->bucket_count * 2;
+    struct store_block **buckets = calloc(count, sizeof(struct store_block *));
+    if (!buckets)
+        return;
+    free(s->buckets);
+    s->buckets = buckets;
+    s->bucket_count = count;
+    for (struct store_block *b = s->newest; b; b = b->older) {
+        struct store_block **slot = slot_of(s, b->hash);
+        b->chain = *slot;
+        *slot = b;
+    }
+}
+
+static void order_remove(struct store *s, struct store_block *b)
+{
+    if (b->newer)
+        b->newer->older = b->older;
+    else
+        s->newest = b->older;
+    if (b->older)
+        b->older->newer = b->newer;
+    else
+        s->oldest = b->newer;
+    b->newer = b->older = NULL;
+}
+
+static void order_front(struct store *s, struct store_block *b)
+{
+    b->newer = NULL;
+    b->older = s->newest;
+    if (s->newest)
+        s->newest->newer = b;
+    else
+        s->oldest = b;
+    s->newest = b;
+}
+
+static void release(struct store *s, struct store_block *b)
+{
+    assert(!b->visible && b->pins == 0);
+    slab_give(&s->slab, b->offset, b->length);
+    free(b);
+}
+
+/* Out of sight at once; its room comes back when nobody reads it any more. */
+static void hide(struct store *s, struct store_block *b)
+{
+    assert(b->visible && s->blocks > 0);
+    struct store_block **slot = slot_of(s, b->hash);
+    while (*slot != b)
+        slot = &(*slot)->chain;
+    *slot = b->chain;
+    order_remove(s, b);
+    b->visible = false;
+    s->blocks--;
+    if (PLANTED(store_pinned_freed))
+        b->pins = 0;
+    if (b->pins == 0)
+        release(s, b);
+}
+
+static bool evict_one(struct store *s)
+{
+    struct store_block *b = s->oldest;
+    while (b && b->pins > 0)
+        b = b->newer;
+    if (!b)
+        return false;
+    hide(s, b);
+    s->evictions++;
+    return true;
+}
+
+/* MK-J3: eviction begins at start_percent, so that a PUT rarely waits for it. */
+static void make_space(struct store *s, uint64_t size)
+{
+    uint64_t percent = s->slab.capacity / 100;
+    if (!s->init.evicts || s->slab.used + size <= percent * s->init.start_percent)
+        return;
+    while (s->slab.used + size > percent * s->init.stop_percent && evict_one(s))
+        continue;
+}
+
+static bool take(struct store *s, uint64_t length, uint64_t *offset)
+{
+    make_space(s, slab_rounded(length));
+    while (!slab_take(&s->slab, length, offset)) {
+        if (!s->init.evicts || !evict_one(s))
+            return false;
+    }
+    return true;
+}
+
+enum fabric_error store_reserve(struct store *store, const void *key, size_t key_length,
+                                uint64_t length, struct store_block **out)
+{
+    assert(store && key && key_length >= 1 && key_length <= STORE_MAX_KEY && length && out);
+    struct store_block *b = calloc(1, sizeof *b);
+    bool fits = b && slab_rounded(length) <= store->slab.capacity;
+    if (!fits || !take(store, length, &b->offset)) {
+        free(b);
+        store->refusals++;
+        return ERR_STORE_FULL;
+    }
+    b->length = length;
+    b->hash = hash_of(store, key, key_length);
+    b->key_length = (uint8_t)key_length;
+    memcpy(b->key, key, key_length);
+    *out = b;
+    if (PLANTED(store_visible_early))
+        store_commit(store, b, (const uint8_t[STORE_TAG_BYTES]){0});
+    return FABRIC_OK;
+}
+
+void store_commit(struct store *store, struct store_block *block,
+                  const uint8_t tag[STORE_TAG_BYTES])
+{
+    assert(store && block && tag);
+    if (PLANTED(store_visible_early) && block->visible) {
+        memcpy(block->tag, tag, STORE_TAG_BYTES);
+        return;
+    }
+    assert(!block->visible && block->pins == 0);
+    struct store_block *old = find(store, block->key, block->key_length);
+    if (old)
+        hide(store, old);
+    memcpy(block->tag, tag, STORE_TAG_BYTES);
+    struct store_block **slot = slot_of(store, block->hash);
+    block->chain = *slot;
+    *slot = block;
+    block->visible = true;
+    order_front(store, block);
+    store->blocks++;
+    if (store->blocks > 2 * store->bucket_count)
+        grow(store);
+}
+
+void store_abandon(struct store *store, struct store_block *block)
+{
+    assert(store && block);
+    if (PLANTED(store_visible_early) && block->visible)
+        return;
+    assert(!block->visible && block->pins == 0);
+    release(store, block);
+}
+
+struct store_block *store_pin(struct store *store, const void *key, size_t key_length)
+{
+    assert(store);
+    struct store_block *b = find(store, key, key_length);
+    if (!b)
+        return NULL;
+    b->pins++;
+    if (!PLANTED(store_lru_ignored)) {
+        order_remove(store, b);
+        order_front(store, b);
+    }
+    return b;
+}
+
+void store_unpin(struct store *store, struct store_block *block)
+{
+    assert(store && block && block->pins > 0);
+    block->pins--;
+    if (block->pins == 0 && !block->visible)
+        release(store, block);
+}
+
+bool store_exists(const struct store *store, const void *key, size_t key_length)
+{
+    assert(store);
+    return find(store, key, key_length) != NULL;
+}
+
+bool store_delete(struct store *store, const void *key, size_t key_length)
+{
+    assert(store);
+    struct store_block *b = find(store, key, key_length);
+    if (b)
+        hide(store, b);
+    return b != NULL;
+}
+
+void *store_data(const struct store *store, const struct store_block *block)
+{
+    assert(store && block && block->offset + block->length <= store->slab.capacity);
+    return store->memory + block->offset;
+}
+
+uint64_t store_offset(const struct store_block *block)
+{
+    assert(block);
+    return block->offset;
+}
+
+uint64_t store_length(const struct store_block *block)
+{
+    assert(block);
+    return block->length;
+}
+
+const uint8_t *store_tag(const struct store_block *block)
+{
+    assert(block);
+    return block->tag;
+}

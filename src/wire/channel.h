@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A session on a control stream of the fabric: what server and client talk through.
+ */
+#ifndef SRC_WIRE_CHANNEL_H
+#define SRC_WIRE_CHANNEL_H
+
+#include "src/wire/session.h"
+
+/* A sender of bulk adds no more while this many bytes wait. */
+#define WIRE_BULK_WATERMARK (256u * 1024u)
+
+struct wire_channel;
+
+/* Takes over the stream: wire_channel_close closes it, also after a failure of this function.
+ * A server's stream is open already; a client calls wire_channel_flush when CONNECTED came.
+ * Errors: resources_exhausted. */
+enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum wire_role role,
+                                    const uint8_t key[WIRE_KEY_BYTES], struct wire_channel **out);
+/* `reset`: the peer gets no more of what was queued. Null is fine. */
+void wire_channel_close(struct wire_channel *channel, bool reset);
+
+bool wire_channel_is_ready(const struct wire_channel *channel);
+bool wire_channel_is_challenged(const struct wire_channel *channel);
+/* Bytes accepted by wire_channel_send that the stream has not taken. */
+size_t wire_channel_queued(const struct wire_channel *channel);
+
+/* The next message that has arrived, if *got; valid until the next call. Call until *got is false.
+ * Errors end the channel: those of wire_session_feed and of the stream. */
+enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_message *out,
+                                    bool *got);
+/* Queues and sends what the stream takes. Errors: queue_full, resources_exhausted, peer_gone. */
+enum fabric_error wire_channel_send(struct wire_channel *channel,
+                                    const struct wire_message *message);
+/* Sends more: after CONNECTED and WRITABLE. Errors: peer_gone. */
+enum fabric_error wire_channel_flush(struct wire_channel *channel);
+
+void wire_channel_bind(struct wire_channel *channel, const struct wire_message *request,
+                       const struct wire_message *accept, uint8_t out[WIRE_MAC_BYTES]);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/wire/crypto.h"
+
+#include <assert.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wire_mac {
+    EVP_MAC_CTX *context;
+};
+
+static EVP_MAC_CTX *context_new(const char *algorithm)
+{
+    EVP_MAC *mac = EVP_MAC_fetch(NULL, algorithm, NULL);
+    EVP_MAC_CTX *context = mac ? EVP_MAC_CTX_new(mac) : NULL;
+    EVP_MAC_free(mac);
+    return context;
+}
+
+static bool hmac_start(EVP_MAC_CTX *context, const uint8_t *key)
+{
+    char digest[] = "SHA256";
+    const OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_end(),
+    };
+    return EVP_MAC_init(context, key, WIRE_KEY_BYTES, params) == 1;
+}
+
+struct wire_mac *wire_mac_new(const uint8_t key[WIRE_KEY_BYTES])
+{
+    assert(key);
+    struct wire_mac *mac = calloc(1, sizeof *mac);
+    if (!mac)
+        return NULL;
+    mac->context = context_new("HMAC");
+    if (mac->context && hmac_start(mac->context, key))
+        return mac;
+    wire_mac_free(mac);
+    return NULL;
+}
+
+void wire_mac_free(struct wire_mac *mac)
+{
+    if (!mac)
+        return;
+    EVP_MAC_CTX_free(mac->context);
+    free(mac);
+}
+
+void wire_mac_compute(struct wire_mac *mac, const struct wire_span *parts, size_t count,
+                      uint8_t out[WIRE_MAC_BYTES])
+{
+    assert(mac && (parts || count == 0) && out);
+    size_t length = 0;
+    bool ok = EVP_MAC_init(mac->context, NULL, 0, NULL) == 1; /* the key stays */
+    for (size_t i = 0; i < count && ok; i++)
+        ok = EVP_MAC_update(mac->context, parts[i].data, parts[i].length) == 1;
+    ok = ok && EVP_MAC_final(mac->context, out, &length, WIRE_MAC_BYTES) == 1;
+    assert(ok && length == WIRE_MAC_BYTES); /* a keyed context has nothing left that can fail */
+}
+
+void wire_derive(const uint8_t key[WIRE_KEY_BYTES], const char *label,
+                 const struct wire_span *parts, size_t count, uint8_t out[WIRE_KEY_BYTES])
+{
+    assert(key && label && count < 8);
+    struct wire_span all[8] = {{label, strlen(label) + 1}};
+    for (size_t i = 0; i < count; i++)
+        all[i + 1] = parts[i];
+    struct wire_mac *mac = wire_mac_new(key);
+    assert(mac);
+    wire_mac_compute(mac, all, count + 1, out);
+    wire_mac_free(mac);
+}
+
+bool wire_equal(const uint8_t *a, const uint8_t *b, size_t length)
+{
+    assert(a && b);
+    return CRYPTO_memcmp(a, b, length) == 0;
+}
+
+/* A Poly1305 key must never serve twice: it depends on all that can differ between two blocks. */
+static void one_time_key(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key,
+                         size_t key_length, size_t length, const uint8_t *nonce,
+                         uint8_t out[WIRE_KEY_BYTES])
+{
+    assert(key_length <= WIRE_MAX_KEY);
+    uint8_t sizes[9] = {(uint8_t)key_length};
+    for (unsigned i = 0; i < 8; i++)
+        sizes[1 + i] = (uint8_t)((uint64_t)length >> (8 * (7 - i)));
+    const struct wire_span parts[] = {
+        {sizes, sizeof sizes}, {key, key_length}, {nonce, WIRE_TAG_NONCE_BYTES}};
+    wire_derive(cluster_key, "memkv block tag 1", parts, 3, out);
+}
+
+void wire_tag_compute(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,
+                      const void *value, size_t length, struct wire_tag *tag)
+{
+    assert(cluster_key && key && value && tag);
+    uint8_t once[WIRE_KEY_BYTES];
+    size_t written = 0;
+    one_time_key(cluster_key, key, key_length, length, tag->nonce, once);
+    EVP_MAC_CTX *context = context_new("POLY1305");
+    bool ok = context && EVP_MAC_init(context, once, sizeof once, NULL) == 1 &&
+              EVP_MAC_update(context, value, length) == 1 &&
+              EVP_MAC_final(context, tag->mac, &written, WIRE_TAG_BYTES) == 1;
+    assert(ok && written == WIRE_TAG_BYTES);
+    EVP_MAC_CTX_free(context);
+    OPENSSL_cleanse(once, sizeof once);
+}
+
+bool wire_tag_verify(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,
+                     const void *value, size_t length, const struct wire_tag *tag)
+{
+    assert(tag);
+    struct wire_tag again = *tag;
+    wire_tag_compute(cluster_key, key, key_length, value, length, &again);
+    return wire_equal(again.mac, tag->mac, WIRE_TAG_BYTES);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cryptography of the wire, all of it by libcrypto's EVP: HMAC-SHA256 for keys and records,
+ * Poly1305 with a one-time key for blocks.
+ */
+#ifndef SRC_WIRE_CRYPTO_H
+#define SRC_WIRE_CRYPTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_KEY_BYTES 32
+#define WIRE_MAC_BYTES 32
+#define WIRE_NONCE_BYTES 32
+#define WIRE_TAG_NONCE_BYTES 16
+#define WIRE_TAG_BYTES 16
+#define WIRE_MAX_KEY 255 /* bytes of a block's key */
+
+struct wire_span {
+    const void *data;
+    size_t length;
+};
+
+/* A keyed HMAC-SHA256 that is used again and again. */
+struct wire_mac;
+
+/* Null without memory. wire_mac_free takes null. */
+struct wire_mac *wire_mac_new(const uint8_t key[WIRE_KEY_BYTES]);
+void wire_mac_free(struct wire_mac *mac);
+/* The MAC over the parts one after the other. */
+void wire_mac_compute(struct wire_mac *mac, const struct wire_span *parts, size_t count,
+                      uint8_t out[WIRE_MAC_BYTES]);
+
+/* HMAC-SHA256 over `label` (with its final NUL, so that no label is the beginning of another) and
+ * the parts: how every key is derived from another. */
+void wire_derive(const uint8_t key[WIRE_KEY_BYTES], const char *label,
+                 const struct wire_span *parts, size_t count, uint8_t out[WIRE_KEY_BYTES]);
+
+/* Compares in constant time. */
+bool wire_equal(const uint8_t *a, const uint8_t *b, size_t length);
+
+/* What the writer of a block computes over its value and every verifier computes again. */
+struct wire_tag {
+    uint8_t nonce[WIRE_TAG_NONCE_BYTES]; /* fresh for every PUT: the Poly1305 key serves once */
+    uint8_t mac[WIRE_TAG_BYTES];
+};
+
+/* Fills tag->mac for the nonce that stands in it. */
+void wire_tag_compute(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,
+                      const void *value, size_t length, struct wire_tag *tag);
+bool wire_tag_verify(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,
+                     const void *value, size_t length, const struct wire_tag *tag);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The messages inside authenticated records. One flat structure serves all of them; the table in
+ * message.c says which members a type carries, in which order.
+ */
+#ifndef SRC_WIRE_MESSAGE_H
+#define SRC_WIRE_MESSAGE_H
+
+#include "src/fabric/av.h"
+#include "src/wire/crypto.h"
+
+#define WIRE_MAX_VALUE (16u * 1024u * 1024u) /* bytes of a block */
+#define WIRE_MAX_BULK 61440u                 /* payload bytes of one BULK message */
+#define WIRE_DETAIL 160
+
+enum wire_type {
+    WIRE_WELCOME = 1,  /* server, first of all: what it is */
+    WIRE_LINK_REQUEST, /* client: its port and queue pair for one of its rails */
+    WIRE_LINK_ACCEPT,  /* server: its own */
+    WIRE_LINK_READY,   /* client: its queue pair receives; probe it */
+    WIRE_LINK_UP,      /* server: the probe passed both ways */
+    WIRE_LINK_DOWN,    /* either: this link is refused, or has ended */
+    WIRE_RAIL_CHANGED, /* server: the port behind these links changed; ask for new ones */
+    WIRE_PUT,          /* client */
+    WIRE_GET,          /* client */
+    WIRE_EXISTS,       /* client */
+    WIRE_DELETE,       /* client */
+    WIRE_CANCEL,       /* client: the operation is closed; nothing of it may become visible */
+    WIRE_RESULT,       /* server: how the operation ended; bulk of a GET over TCP follows it */
+    WIRE_BULK,         /* either: bytes of a value */
+    WIRE_TYPE_END,
+};
+
+enum wire_way {
+    WIRE_WAY_TCP, /* bulk follows on this stream */
+    WIRE_WAY_RC,  /* the server reads or writes the client's window */
+};
+
+struct wire_message {
+    enum wire_type type;
+    uint64_t id;         /* of the operation, chosen by the client, never 0 */
+    uint8_t rail;        /* the client's number of the rail; RAIL_CHANGED: the server's */
+    uint32_t generation; /* of the link; grows with every LINK_REQUEST of the rail */
+    struct fabric_port_address address;
+    uint32_t qp_num, psn;           /* 24 bits */
+    uint64_t iova;                  /* window: for this operation, or for the probe */
+    uint32_t rkey, length;          /* bytes */
+    uint8_t digest[WIRE_MAC_BYTES]; /* over both addresses and the session */
+    enum fabric_mtu path_mtu;
+    enum fabric_error error;
+    char detail[WIRE_DETAIL]; /* for people */
+    enum wire_way way;
+    uint8_t found;
+    struct wire_tag tag;
+    uint8_t key[WIRE_MAX_KEY];
+    uint8_t key_length;
+    uint32_t offset;     /* BULK: where `data` belongs */
+    const uint8_t *data; /* BULK: `length` bytes; of a decoded message, inside its record */
+    uint16_t lanes;
+    uint8_t rails;
+    uint64_t block_size, max_value; /* bytes */
+};
+
+/* Bytes that any message but BULK needs at most, with its frame header. */
+#define WIRE_MESSAGE_ROOM 1024u
+
+/* Writes frame header and members to `out`; *length is what was used. False when it does not fit.
+ */
+bool wire_message_encode(const struct wire_message *message, uint8_t *out, size_t room,
+                         size_t *length);
+
+/* Reads one frame from the front of `data`; *used is its length. Errors: frame_invalid (unknown
+ * type, members that do not fill the frame exactly, a value out of its range). */
+enum fabric_error wire_message_decode(const uint8_t *data, size_t length, struct wire_message *out,
+                                      size_t *used);
+
+#endif

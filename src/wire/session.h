@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One authenticated conversation, without any input or output of its own: bytes that arrived go
+ * in, messages come out; messages to send go in, bytes come out. The stream may split and merge
+ * bytes anywhere.
+ *
+ * Both ends share a 32-byte key. HELLO and CHALLENGE exchange fresh nonces; CHALLENGE and PROOF
+ * show that the other end has the key, over a transcript of both versions, roles and nonces. Only
+ * then are keys of either direction derived, and only then does anything else pass: no address,
+ * memory key or queue pair number is told to a stranger (MK-I1).
+ */
+#ifndef SRC_WIRE_SESSION_H
+#define SRC_WIRE_SESSION_H
+
+#include "src/wire/message.h"
+
+#define WIRE_VERSION 1
+#define WIRE_HEADER_BYTES 20u
+#define WIRE_MAX_BODY 65536u /* frames of one record */
+#define WIRE_MAX_QUEUED (4u * 1024u * 1024u)
+
+enum wire_role {
+    WIRE_CLIENT = 1,
+    WIRE_SERVER = 2,
+};
+
+struct wire_session;
+
+/* `nonce` comes from the fabric's entropy. A client's session has its HELLO to send at once.
+ * Errors: resources_exhausted. */
+enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIRE_KEY_BYTES],
+                                      const uint8_t nonce[WIRE_NONCE_BYTES],
+                                      struct wire_session **out);
+void wire_session_destroy(struct wire_session *session); /* null is fine */
+
+/* The other end has shown that it has the key, and so have we. */
+bool wire_session_is_ready(const struct wire_session *session);
+/* A server has answered a HELLO: who leaves now did not like our proof, or has none. */
+bool wire_session_is_challenged(const struct wire_session *session);
+
+/* Takes `length` bytes that arrived; takes less when a message waits to be fetched: *taken. Errors
+ * end the session: auth_failed, replayed, frame_invalid, frame_too_large, unsupported_version,
+ * resources_exhausted. */
+enum fabric_error wire_session_feed(struct wire_session *session, const uint8_t *data,
+                                    size_t length, size_t *taken);
+/* The next message, if *got. It is valid until the next call on this session. Errors: as feed. */
+enum fabric_error wire_session_next(struct wire_session *session, struct wire_message *out,
+                                    bool *got);
+/* The stream ended: frame_invalid in the middle of a record, peer_gone between two. */
+enum fabric_error wire_session_end(const struct wire_session *session);
+
+/* Queues one message; copies it. Errors: queue_full (WIRE_MAX_QUEUED bytes wait; the peer does not
+ * read), resources_exhausted. The session must be ready. */
+enum fabric_error wire_session_send(struct wire_session *session,
+                                    const struct wire_message *message);
+/* What waits to be sent, and how much of it was sent. */
+const uint8_t *wire_session_pending(const struct wire_session *session, size_t *length);
+void wire_session_sent(struct wire_session *session, size_t length);
+
+/* Binds a LINK_REQUEST and its LINK_ACCEPT, every address field of both, to this session: both ends
+ * compute it and compare what the other sends. */
+void wire_session_bind(struct wire_session *session, const struct wire_message *request,
+                       const struct wire_message *accept, uint8_t out[WIRE_MAC_BYTES]);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/store/store.h"
+
+static const uint8_t tag[STORE_TAG_BYTES] = {42};
+
+static struct store *make(uint64_t pages, bool evicts)
+{
+    const struct store_init init = {.capacity = pages * SLAB_ALIGN,
+                                    .evicts = evicts,
+                                    .start_percent = 70,
+                                    .stop_percent = 60,
+                                    .seed = 7};
+    struct store *store;
+    assert_int_equal(store_create(&init, &store), 0);
+    return store;
+}
+
+static struct store_block *reserve(struct store *s, const char *key, uint64_t length)
+{
+    struct store_block *b;
+    assert_int_equal(store_reserve(s, key, strlen(key), length, &b), 0);
+    return b;
+}
+
+static void put(struct store *s, const char *key, const char *value)
+{
+    struct store_block *b = reserve(s, key, strlen(value));
+    memcpy(store_data(s, b), value, strlen(value));
+    store_commit(s, b, tag);
+}
+
+static bool has(struct store *s, const char *key)
+{
+    return store_exists(s, key, strlen(key));
+}
+
+static void a_reservation_is_invisible_until_it_is_committed(void **state)
+{
+    (void)state;
+    struct store *s = make(10, false);
+    struct store_block *b = reserve(s, "k", 5);
+    assert_false(has(s, "k"));
+    assert_null(store_pin(s, "k", 1));
+    memcpy(store_data(s, b), "value", 5);
+    store_commit(s, b, tag);
+    b = store_pin(s, "k", 1);
+    assert_non_null(b);
+    assert_memory_equal(store_data(s, b), "value", 5);
+    assert_int_equal(store_length(b), 5);
+    assert_memory_equal(store_tag(b), tag, sizeof tag);
+    uint64_t size;
+    assert_ptr_equal((uint8_t *)store_memory(s, &size) + store_offset(b), store_data(s, b));
+    assert_int_equal(size, 10 * SLAB_ALIGN);
+    store_unpin(s, b);
+    store_destroy(s);
+}
+
+static void an_abandoned_reservation_leaves_nothing(void **state)
+{
+    (void)state;
+    struct store *s = make(10, false);
+    struct store_counts n;
+    store_abandon(s, reserve(s, "k", 5000));
+    store_counts(s, &n);
+    assert_int_equal(n.used, 0);
+    assert_int_equal(n.blocks, 0);
+    assert_false(has(s, "k"));
+    store_destroy(s);
+}
+
+static void the_last_put_wins_and_a_reader_keeps_the_old_one(void **state)
+{
+    (void)state;
+    struct store *s = make(10, false);
+    put(s, "k", "old");
+    struct store_block *old = store_pin(s, "k", 1);
+    put(s, "k", "new");
+    assert_memory_equal(store_data(s, old), "old", 3);
+    struct store_block *now = store_pin(s, "k", 1);
+    assert_memory_equal(store_data(s, now), "new", 3);
+    store_unpin(s, now);
+    struct store_counts n;
+    store_counts(s, &n);
+    assert_int_equal(n.used, 2 * SLAB_ALIGN);
+    store_unpin(s, old);
+    store_counts(s, &n);
+    assert_int_equal(n.used, SLAB_ALIGN);
+    assert_int_equal(n.blocks, 1);
+    store_destroy(s);
+}
+
+static void deleting_twice_is_fine(void **state)
+{
+    (void)state;
+    struct store *s = make(10, false);
+    put(s, "k", "value");
+    assert_true(store_delete(s, "k", 1));
+    assert_false(store_delete(s, "k", 1));
+    assert_false(has(s, "k"));
+    store_destroy(s);
+    store_destroy(NULL);
+}
+
+static void a_full_store_refuses_by_name(void **state)
+{
+    (void)state;
+    struct store *s = make(3, false);
+    struct store_block *b;
+    put(s, "a", "1");
+    put(s, "b", "2");
+    put(s, "c", "3");
+    assert_int_equal(store_reserve(s, "d", 1, 1, &b), ERR_STORE_FULL);
+    assert_true(has(s, "a"));
+    assert_int_equal(store_reserve(s, "d", 1, 1 << 20, &b), ERR_STORE_FULL);
+    struct store_counts n;
+    store_counts(s, &n);
+    assert_int_equal(n.refusals, 2);
+    store_destroy(s);
+}
+
+static void eviction_begins_at_seventy_percent_with_the_least_recently_used(void **state)
+{
+    (void)state;
+    struct store *s = make(100, true);
+    char key[16];
+    for (int i = 0; i < 70; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        put(s, key, "x");
+    }
+    struct store_counts n;
+    store_counts(s, &n);
+    assert_int_equal(n.evictions, 0);
+    store_unpin(s, store_pin(s, "k0", 2)); /* used: k1 is the oldest now */
+    put(s, "more", "x");
+    store_counts(s, &n);
+    assert_int_equal(n.evictions, 11); /* down to sixty with the new one */
+    assert_true(has(s, "k0"));
+    assert_false(has(s, "k1"));
+    assert_true(has(s, "k12"));
+    store_destroy(s);
+}
+
+static void what_is_being_read_is_never_evicted(void **state)
+{
+    (void)state;
+    struct store *s = make(2, true);
+    struct store_block *b;
+    put(s, "a", "1");
+    struct store_block *pinned = store_pin(s, "a", 1);
+    assert_int_equal(store_reserve(s, "b", 1, 2 * SLAB_ALIGN, &b), ERR_STORE_FULL);
+    assert_true(has(s, "a"));
+    assert_memory_equal(store_data(s, pinned), "1", 1);
+    store_unpin(s, pinned);
+    assert_int_equal(store_reserve(s, "b", 1, 2 * SLAB_ALIGN, &b), 0);
+    store_abandon(s, b);
+    assert_false(has(s, "a"));
+    store_destroy(s);
+}
+
+static void many_keys_are_all_found(void **state)
+{
+    (void)state;
+    struct store *s = make(1000, false);
+    char key[16];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "key %d", i);
+        put(s, key, key);
+    }
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "key %d", i);
+        struct store_block *b = store_pin(s, key, strlen(key));
+        assert_non_null(b);
+        assert_memory_equal(store_data(s, b), key, strlen(key));
+        store_unpin(s, b);
+    }
+    store_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reservation_is_invisible_until_it_is_committed),
+        cmocka_unit_test(an_abandoned_reservation_leaves_nothing),
+        cmocka_unit_test(the_last_put_wins_and_a_reader_keeps_the_old_one),
+        cmocka_unit_test(deleting_twice_is_fine),
+        cmocka_unit_test(a_full_store_refuses_by_name),
+        cmocka_unit_test(eviction_begins_at_seventy_percent_with_the_least_recently_used),
+        cmocka_unit_test(what_is_being_read_is_never_evicted),
+        cmocka_unit_test(many_keys_are_all_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
