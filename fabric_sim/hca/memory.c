@@ -310,6 +310,15 @@ void hca_mw_revoke(struct hca *hca, hca_mw mw)
     window->revoke_event = sim_in(hca->sim, delay, revoke_due, hca, mw.id);
 }
 
+void hca_mw_end(struct hca *hca, hca_mw mw)
+{
+    struct key_state *window = key_of(hca, mw.id, KEY_MW);
+    if (window->revoking)
+        sim_cancel(hca->sim, window->revoke_event);
+    key_of(hca, window->mr, KEY_MR)->windows--;
+    key_end(hca, window);
+}
+
 void windows_end_revoking(struct hca *hca)
 {
     for (uint32_t i = 0; i < hca->keys.used; i++) {

@@ -148,7 +148,8 @@ void mad_set_route(struct mad *mad, const uint8_t *path, uint8_t hops)
     mad->bytes[AT_HOP_POINTER] = 0;
     mad->bytes[AT_HOP_COUNT] = hops;
     /* entry 0 of both paths is unused */
-    memcpy(mad->bytes + AT_INITIAL_PATH + 1, path, hops);
+    if (hops > 0)
+        memcpy(mad->bytes + AT_INITIAL_PATH + 1, path, hops);
 }
 
 static bool dr_lid_permissive(const struct mad *mad, size_t at)
@@ -194,7 +195,7 @@ static enum mad_hop receive_outbound(struct mad *mad, uint8_t in_port, bool is_s
     if (*pointer == count + 1)
         return dr_lid_permissive(mad, AT_DR_DLID) ? MAD_HOP_AGENT : MAD_HOP_DISCARD;
     *out_port = mad->bytes[AT_INITIAL_PATH + *pointer];
-    return is_switch ? MAD_HOP_FORWARD : MAD_HOP_DISCARD;
+    return is_switch || PLANTED(sm_hca_forwards) ? MAD_HOP_FORWARD : MAD_HOP_DISCARD;
 }
 
 /* The returning half (C14-13). */

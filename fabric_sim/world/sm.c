@@ -88,7 +88,8 @@ void sm_stop(struct sm *sm)
 {
     if (sm->state == SM_NOT_ACTIVE)
         return;
-    sma_set_manager(sm->sma, sm->port, NULL, sm);
+    if (!PLANTED(sm_stop_answers))
+        sma_set_manager(sm->sma, sm->port, NULL, sm);
     mark_port(sm, false);
     sm_requests_drop(sm);
     if (sm->sweep_timer)
@@ -148,7 +149,7 @@ void sm_set_delay(struct sm *sm, uint64_t delay)
 
 void sm_refuse(struct sm *sm, bool refuse)
 {
-    sm->refuses = refuse;
+    sm->refuses = refuse && !PLANTED(sm_refuse_forgotten);
 }
 
 bool sm_refuses(const struct sm *sm)

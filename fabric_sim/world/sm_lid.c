@@ -11,15 +11,16 @@
 #include "fabric_sim/world/sm_state.h"
 #include "src/fabric/planted.h"
 
-struct used { /* a bit per unicast LID */
-    uint64_t bits[(LID_UNICAST_LAST + 1) / 64];
+struct used { /* a bit per LID; only unicast ones are given out */
+    uint64_t bits[0x10000 / 64];
 };
 
 static bool fits(const struct used *used, uint32_t lid, uint8_t lmc)
 {
     uint32_t count = 1u << lmc;
+    uint32_t last = PLANTED(sm_lid_above) ? 0xFFFFu : LID_UNICAST_LAST;
 
-    if (lid == 0 || lid % count != 0 || lid + count - 1 > LID_UNICAST_LAST)
+    if (lid == 0 || lid % count != 0 || lid + count - 1 > last)
         return false;
     for (uint32_t i = lid; i < lid + count; i++)
         if (used->bits[i / 64] >> (i % 64) & 1)
@@ -29,7 +30,9 @@ static bool fits(const struct used *used, uint32_t lid, uint8_t lmc)
 
 static void occupy(struct used *used, uint32_t lid, uint8_t lmc)
 {
-    for (uint32_t i = lid; i < lid + (1u << lmc); i++)
+    uint32_t count = PLANTED(sm_lmc_overlap) ? 1 : 1u << lmc;
+
+    for (uint32_t i = lid; i < lid + count; i++)
         used->bits[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
@@ -184,7 +187,8 @@ bool sm_lid_set(struct sm *sm, uint64_t port_guid, uint16_t lid)
         if (other != record && other->lid && overlap(other->lid, other->lmc, lid, record->lmc))
             other->lid = 0;
     }
-    record->lid = lid;
+    if (!PLANTED(sm_relid_ignored))
+        record->lid = lid;
     sm_reconfigure(sm);
     return true;
 }
@@ -198,7 +202,10 @@ bool sm_lid_swap(struct sm *sm, uint64_t port_guid_a, uint64_t port_guid_b)
         return false;
     lid = a->lid;
     a->lid = b->lid;
-    b->lid = lid;
+    if (PLANTED(sm_swap_one_sided))
+        b->lid = 0;
+    else
+        b->lid = lid;
     sm_reconfigure(sm);
     return true;
 }

@@ -27,6 +27,8 @@ static bool place(uint16_t *table, uint16_t pkey, uint16_t wish)
 {
     uint16_t at = index_of(table, pkey);
 
+    if (PLANTED(sm_index_ignored))
+        wish = SM_INDEX_ANY;
     if (at == SM_INDEX_ANY && wish < PORT_PKEYS && table[wish] == 0)
         at = wish;
     for (uint16_t i = 0; at == SM_INDEX_ANY && i < PORT_PKEYS; i++)
@@ -146,6 +148,8 @@ bool sm_pkey_limited(struct sm *sm, uint64_t port_guid, uint16_t pkey, bool limi
     at = index_of(table, pkey);
     if (at == SM_INDEX_ANY)
         return false;
+    if (PLANTED(sm_limited_full))
+        limited = false;
     table[at] = (uint16_t)(limited ? table[at] & ~MEMBERSHIP : table[at] | MEMBERSHIP);
     store(sm, record, table);
     return true;
@@ -244,7 +248,7 @@ void sm_wanted_sl_map(struct sm *sm, uint32_t port, uint8_t *vls)
     const struct sm_record *record = &sm->records[sm->view.ports[port].record];
     uint8_t count = common_vls(sm, port);
 
-    if (record->sl_map) {
+    if (record->sl_map && !PLANTED(sm_sl_map_ignored)) {
         memcpy(vls, record->sl_map, PORT_SLS);
         return;
     }

@@ -97,7 +97,7 @@ static void to_agent(struct sma *sma, struct net_port *port, struct mad *mad, ui
         sma->free_job = sma->jobs[index].next_free;
     }
     sma->jobs[index] = (struct sma_job){.port = port, .mad = mad, .slid = slid};
-    sim_in(sma->sim, sma->answer_latency, answer, sma, index);
+    sim_in(sma->sim, PLANTED(sm_no_latency) ? 0 : sma->answer_latency, answer, sma, index);
 }
 
 /* Requests go to the agent, but SMInfo and traps to the manager (chapter 13.5.3.3). */

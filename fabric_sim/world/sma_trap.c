@@ -152,7 +152,8 @@ void sma_key_violation(struct sma *sma, struct net_port *port,
     assert(violation->trap >= MAD_TRAP_BAD_PKEY && violation->trap <= MAD_TRAP_SWITCH_BAD_PKEY);
     bytes_put64(notice.gid2, info->gid_prefix);
     bytes_put64(notice.gid2 + 8, info->guid);
-    sma_trap_raise(sma, port, &notice);
+    if (!PLANTED(sm_no_pkey_trap))
+        sma_trap_raise(sma, port, &notice);
 }
 
 void sma_capability_changed(struct sma *sma, struct net_port *port)

@@ -40,6 +40,7 @@ static int complain(const struct command_host *host, const char *what, const cha
                     const char *const *names, size_t count)
 {
     const char *near = nearest_name(found, names, count);
+    assert(what && found && names);
     fprintf(host->err, "memkv-scenario: %s '%s'", what, found);
     if (near) {
         fprintf(host->err, "; did you mean '%s'?\n", near);
@@ -72,6 +73,7 @@ static int set_number(const struct command_host *host, const char *option, const
     char *end;
     bool digits = *value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= 20;
     uint64_t number = digits ? strtoull(value, &end, 10) : 0;
+    assert(option && value && out);
     if (!digits || number < min || number > max) {
         fprintf(host->err,
                 "memkv-scenario: %s: found '%s'; a number from %" PRIu64 " to %" PRIu64
@@ -99,6 +101,7 @@ static int set_without(const struct command_host *host, struct arguments *a, con
 static int set_value(const struct command_host *host, struct arguments *a, const char *option,
                      const char *value)
 {
+    assert(option && value);
     if (strcmp(option, "--fabric") == 0)
         return set_fabric(host, a, value);
     if (strcmp(option, "--seed") == 0)
@@ -121,6 +124,7 @@ static int read_option(const struct command_host *host, struct arguments *a, con
     char option[32];
     size_t length = strcspn(text, "=");
     const char *value = text[length] ? text + length + 1 : next;
+    assert(text && used);
     if (strcmp(text, "-j") == 0 || strcmp(text, "--json") == 0)
         a->json = true;
     else if (strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0)
@@ -220,6 +224,7 @@ static json_t *run_one(const struct batch *batch, const struct scenario *scenari
                                        .interrupt_context = host->context};
     struct scenario_result result;
     uint64_t begin = wall(host);
+    assert(batch->arguments->fabric);
     scenario_run(scenario, a->fabric, &options, &result);
     uint64_t took = wall(host) - begin;
     if (a->twice && (result.status == SCENARIO_PASSED || result.status == SCENARIO_FAILED))
@@ -237,6 +242,7 @@ static json_t *do_file(const struct batch *batch, const char *path)
     char detail[FILES_DETAIL];
     struct text content = {0};
     struct yaml_errors errors;
+    assert(path);
     yaml_errors_init(&errors, path);
     for (size_t i = 0; i < host->program_count; i++)
         names[i] = host->programs[i]->name;
@@ -265,6 +271,7 @@ static void work(void *job, size_t i, struct text *out)
     const struct batch *batch = job;
     json_t *report = do_file(batch, batch->files->paths[i]);
     char *dump = report ? json_dumps(report, JSON_COMPACT) : NULL;
+    assert(job && out);
     if (dump)
         text_add(out, "%s", dump);
     free(dump);
@@ -306,6 +313,7 @@ static void show(const struct batch *batch, const char *dump, struct totals *tot
     struct report_style style = {host->color, host->columns};
     struct text lines = {0};
     json_t *report = json_loads(dump, 0, NULL);
+    assert(dump && all);
     assert(report);
     count(totals, report_status(report));
     if (host->terminal)
@@ -324,6 +332,7 @@ static bool run_batch(const struct batch *batch, struct totals *totals, json_t *
     size_t files = batch->files->count;
     struct text *dumps = calloc(files + 1, sizeof *dumps);
     bool lived = true;
+    assert(totals && all);
     if (!dumps)
         abort();
     bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace;
@@ -367,6 +376,7 @@ static int do_files(const struct command_host *host, const struct arguments *a, 
     char detail[FILES_DETAIL];
     struct totals totals = {0};
     struct batch batch = {host, a, &files, NULL, only_check};
+    assert(a->path_count > 0);
     for (size_t i = 0; i < a->path_count; i++) {
         if (!file_list_add(&files, a->paths[i], detail)) {
             fprintf(host->err, "memkv-scenario: %s\n", detail);

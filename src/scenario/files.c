@@ -38,6 +38,7 @@ bool file_read_beside(const char *beside, const char *path, struct text *out, ch
 {
     const char *slash = strrchr(beside, '/');
     struct text full = {0};
+    assert(beside && path);
     if (slash && path[0] != '/')
         text_add_bytes(&full, beside, (size_t)(slash - beside) + 1);
     text_add(&full, "%s", path);
@@ -49,11 +50,13 @@ bool file_read_beside(const char *beside, const char *path, struct text *out, ch
 void file_node_path(const char *file, char *out)
 {
     const char *slash = strrchr(file, '/');
+    assert(file && out);
     snprintf(out, FABRIC_PATH_MAX, "/files/%s", slash ? slash + 1 : file);
 }
 
 static void list_put(struct file_list *list, const char *path)
 {
+    assert(list && path);
     if (list->count == list->capacity) {
         list->capacity = list->capacity ? 2 * list->capacity : 16;
         list->paths = realloc(list->paths, list->capacity * sizeof *list->paths);
@@ -96,6 +99,7 @@ static bool add_folder(struct file_list *list, const char *path, unsigned depth,
     DIR *folder = depth < MAX_FOLDERS ? opendir(path) : NULL;
     struct file_list names = {0};
     struct dirent *entry;
+    assert(depth <= MAX_FOLDERS);
     if (!folder) {
         snprintf(detail, FILES_DETAIL, "cannot look into %s", path);
         return false;

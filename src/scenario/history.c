@@ -44,6 +44,7 @@ const char *history_level_name(enum fabric_log_level level)
 static const json_t *descend(const json_t *at, const char *name, size_t length)
 {
     char key[128];
+    assert(at && name);
     if (length == 0 || length >= sizeof key)
         return NULL;
     memcpy(key, name, length);
@@ -57,6 +58,7 @@ static const json_t *descend(const json_t *at, const char *name, size_t length)
 bool history_field(const json_t *report, const char *path, struct text *out)
 {
     const json_t *at = report;
+    assert(path && out);
     while (at && *path) {
         size_t length = strcspn(path, ".");
         at = descend(at, path, length);
@@ -87,6 +89,7 @@ static bool field_fits(const json_t *report, const struct scenario_field *field)
 
 static bool log_fits(const struct history_entry *entry, const struct scenario_match *match)
 {
+    assert(entry->kind == HISTORY_LOG);
     if (match->level >= 0 && (int)entry->level != match->level)
         return false;
     for (size_t i = 0; i < match->text_count; i++) {
@@ -128,6 +131,7 @@ size_t history_find(const struct history *history, size_t from, const struct sce
 
 void history_describe(const struct scenario_match *match, struct text *out)
 {
+    assert(match && out);
     if (match->type == SCENARIO_LOG) {
         text_add(out, "a log line");
         if (match->level >= 0)
@@ -150,6 +154,7 @@ void history_describe(const struct scenario_match *match, struct text *out)
 static size_t common_length(const char *a, const char *b)
 {
     size_t best = 0;
+    assert(a && b);
     for (; *a; a++) {
         for (const char *at = b; *at; at++) {
             size_t length = 0;
@@ -165,6 +170,7 @@ static size_t common_length(const char *a, const char *b)
 static size_t nearness(const struct history_entry *entry, const struct scenario_match *match)
 {
     size_t score = 0, same_node = !match->node || strcmp(match->node, entry->node) == 0;
+    assert(entry && match);
     if (match->type == SCENARIO_LOG && entry->kind == HISTORY_LOG) {
         for (size_t i = 0; i < match->text_count; i++) {
             size_t common = common_length(match->texts[i], entry->text);

@@ -40,7 +40,8 @@ void history_free(struct history *history);
 /* "debug", "info", "warn", "error". */
 const char *history_level_name(enum fabric_log_level level);
 
-/* The value under a path such as "rails.0.state" as text; false when there is none. */
+/* The value under a path such as "rails.0.state" as text; false when there is none, or no
+ * report at all. */
 bool history_field(const json_t *report, const char *path, struct text *out);
 
 bool history_fits(const struct history_entry *entry, const struct scenario_match *match);

@@ -59,6 +59,7 @@ static json_t *strings(const char *const *texts, size_t count)
 static json_t *failure_value(const struct scenario_failure *failure)
 {
     json_t *object = checked(json_object());
+    assert(failure);
     put(object, "line", number(failure->mark.line));
     put(object, "column", number(failure->mark.column));
     put(object, "time", number(failure->time));
@@ -73,6 +74,7 @@ static json_t *answer_value(const struct scenario_answer *answer)
 {
     const struct scenario_step *step = answer->step;
     json_t *object = checked(json_object());
+    assert(answer->step);
     put(object, "line", number(step->mark.line));
     put(object, "word", json_string(step->word));
     put(object, "node", json_string(step->node));
@@ -200,6 +202,7 @@ static void headline(const json_t *report, const struct report_style *style, str
     };
     struct text line = {0};
     size_t i = 0;
+    assert(report && style);
     while (i < 5 && strcmp(words[i][0], report_status(report)) != 0)
         i++;
     text_add(&line, "  %s  %s", text_of(report, "file"), text_of(report, "name"));

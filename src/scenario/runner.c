@@ -14,6 +14,7 @@
 struct scenario_failure *runner_fail(struct runner *r, struct yaml_mark mark)
 {
     struct scenario_result *result = r->result;
+    assert(r && r->tb);
     r->over = true;
     result->status = SCENARIO_FAILED;
     /* Later failures are dropped into the last one's place only when there is room. */
@@ -32,6 +33,7 @@ void runner_break(struct runner *r, enum scenario_status status, const char *for
 {
     char reason[512];
     va_list arguments;
+    assert(status != SCENARIO_PASSED);
     va_start(arguments, format);
     vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
@@ -44,6 +46,7 @@ void runner_break(struct runner *r, enum scenario_status status, const char *for
 bool runner_accept(struct runner *r, enum testbed_result result, const char *detail,
                    struct yaml_mark mark)
 {
+    assert(detail);
     if (result == TESTBED_DONE)
         return true;
     if (result == TESTBED_LACKS)
@@ -57,6 +60,7 @@ bool runner_accept(struct runner *r, enum testbed_result result, const char *det
 
 struct runner_node *runner_node(struct runner *r, const char *name)
 {
+    assert(name);
     for (size_t i = 0; i < r->scenario->program_count; i++) {
         if (strcmp(r->nodes[i].name, name) == 0)
             return &r->nodes[i];
@@ -68,6 +72,7 @@ void runner_note(struct runner *r, const char *node, const char *format, ...)
 {
     char line[512];
     va_list arguments;
+    assert(r->tb && node);
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
@@ -104,6 +109,7 @@ static void take(struct runner *r, const struct testbed_event *event)
 bool runner_pump(struct runner *r, uint64_t deadline)
 {
     struct testbed_event event = {.type = TESTBED_EVENT_IDLE};
+    assert(r->tb);
     if (r->over)
         return false;
     if (r->options->interrupted && r->options->interrupted(r->options->interrupt_context)) {
@@ -133,6 +139,7 @@ static void keep_trace(void *context, const char *line, size_t length)
 static const struct fabric_program *find_program(const struct scenario_options *options,
                                                  const char *name)
 {
+    assert(name);
     for (size_t i = 0; i < options->program_count; i++) {
         if (strcmp(options->programs[i]->name, name) == 0)
             return options->programs[i];
@@ -158,6 +165,7 @@ static bool has_capabilities(struct runner *r)
 
 static void place_files(struct runner *r)
 {
+    assert(!r->over);
     for (size_t i = 0; i < r->scenario->step_count && !r->over; i++) {
         const struct scenario_step *step = &r->scenario->steps[i];
         char detail[TESTBED_DETAIL] = "", path[FABRIC_PATH_MAX];
@@ -181,6 +189,7 @@ static void place_files(struct runner *r)
 static void run_steps(struct runner *r)
 {
     const struct scenario *s = r->scenario;
+    assert(!r->over);
     for (size_t i = 0; i < s->program_count && !r->over; i++) {
         if (!s->programs[i].by_step)
             runner_start_program(r, &s->programs[i], NULL);

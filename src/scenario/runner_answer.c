@@ -28,6 +28,7 @@ static const char *member(const json_t *report, const char *name, const char *ot
 
 static void fill(struct scenario_answer *answer, const json_t *report, uint64_t time)
 {
+    assert(report && !answer->answered);
     answer->answered = true;
     answer->end = time;
     answer->ok = json_is_true(json_object_get(report, "ok"));
@@ -42,6 +43,7 @@ static void fill(struct scenario_answer *answer, const json_t *report, uint64_t 
 static void describe(const struct scenario_answer *answer, struct text *out)
 {
     const struct scenario_step *step = answer->step;
+    assert(answer->step && out);
     text_add(out, "%s on %s: ", step->word, step->node);
     if (!answer->answered) {
         text_add(out, "no answer (hung) after ");
@@ -59,6 +61,7 @@ static void disappoint(struct runner *r, struct yaml_mark mark,
                        const struct scenario_answer *answer, const char *what, const char *wanted)
 {
     struct scenario_failure *failure = runner_fail(r, mark);
+    assert(what && wanted);
     text_add(&failure->expected, "%s %s", what, wanted);
     describe(answer, &failure->found);
 }
@@ -68,6 +71,7 @@ static void judge_time(struct runner *r, const struct scenario_answer *answer)
     const struct scenario_expect *expect = &answer->step->expect;
     uint64_t took = answer->end - answer->begin;
     struct text bound = {0};
+    assert(answer->end >= answer->begin);
     if (expect->within && took > expect->within && !PLANTED(scenario_within_unchecked)) {
         text_add_time(&bound, expect->within);
         disappoint(r, expect->within_mark, answer, "an answer within", text_data(&bound));
@@ -83,6 +87,7 @@ static void judge_fields(struct runner *r, const struct scenario_answer *answer,
                          const json_t *report)
 {
     const struct scenario_expect *expect = &answer->step->expect;
+    assert(answer->answered);
     for (size_t i = 0; i < expect->field_count && !r->over; i++) {
         const struct scenario_field *field = &expect->fields[i];
         struct text found = {0};
@@ -131,6 +136,7 @@ static void judge_outcome(struct runner *r, const struct scenario_answer *answer
     const struct scenario_expect *expect = &answer->step->expect;
     const struct yaml_value *outcome = expect->outcome, *error = expect->error;
     const char *class = answer->answered ? answer->class : "hung";
+    assert(answer->step);
     if (outcome && strcmp(yaml_text(outcome), class) != 0 && !PLANTED(scenario_outcome_unchecked))
         disappoint(r, yaml_mark(outcome), answer, "outcome", yaml_text(outcome));
     else if (error && strcmp(yaml_text(error), answer->error) != 0 &&
@@ -143,6 +149,7 @@ static void judge_outcome(struct runner *r, const struct scenario_answer *answer
 void runner_judge(struct runner *r, size_t position, const json_t *report)
 {
     const struct scenario_answer *answer = &r->result->answers[position];
+    assert(position < r->result->answer_count);
     judge_outcome(r, answer);
     if (!r->over)
         judge_time(r, answer);
@@ -157,6 +164,7 @@ static void take_ready(struct runner *r, const struct history_entry *entry)
 {
     struct runner_node *node = runner_node(r, entry->node);
     const char *event = member(entry->report, "event", "");
+    assert(entry->report);
     if (!node || node->start == SIZE_MAX || strcmp(event, "ready") != 0)
         return;
     struct scenario_answer *answer = &r->result->answers[node->start];
@@ -172,6 +180,7 @@ static void take_ready(struct runner *r, const struct history_entry *entry)
 void runner_take_report(struct runner *r, const struct history_entry *entry)
 {
     const json_t *id = json_object_get(entry->report, "id");
+    assert(entry->report);
     if (!json_is_integer(id)) {
         take_ready(r, entry);
         return;
@@ -191,6 +200,7 @@ void runner_take_report(struct runner *r, const struct history_entry *entry)
 void runner_take_exit(struct runner *r, const struct history_entry *entry)
 {
     struct runner_node *node = runner_node(r, entry->node);
+    assert(entry->kind == HISTORY_EXIT);
     if (!node)
         return;
     size_t position = node->start;
@@ -217,6 +227,7 @@ void runner_wait_answer(struct runner *r, size_t position)
 {
     struct scenario_answer *answer = &r->result->answers[position];
     uint64_t patience = SCENARIO_PATIENCE;
+    assert(position < r->result->answer_count);
     if (answer->step && answer->step->expect.within > patience)
         patience = answer->step->expect.within;
     while (!answer->answered && runner_pump(r, answer->begin + patience))

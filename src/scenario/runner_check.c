@@ -7,6 +7,7 @@
 
 static bool in_bounds(const struct scenario_check *check, uint64_t time)
 {
+    assert(check->after <= check->by);
     if (PLANTED(scenario_by_unchecked))
         return true;
     return time >= check->after && time <= check->by;
@@ -16,6 +17,7 @@ static uint64_t count_of(const struct runner *r, const struct scenario_check *ch
 {
     const struct history *history = &r->result->history;
     uint64_t count = 0;
+    assert(check->match_count == 1);
     for (size_t i = 0; i < history->count; i++) {
         const struct history_entry *entry = &history->entries[i];
         count += in_bounds(check, entry->time) && history_fits(entry, check->matches);
@@ -25,6 +27,7 @@ static uint64_t count_of(const struct runner *r, const struct scenario_check *ch
 
 static void describe(const struct scenario_check *check, struct text *out)
 {
+    assert(check->match_count == 1);
     if (check->count)
         text_add(out, "exactly %" PRIu64 " times ", check->count);
     if (check->never)
@@ -43,6 +46,7 @@ static void describe(const struct scenario_check *check, struct text *out)
 /* What must not happen (again) fails the moment it does. */
 void runner_watch(struct runner *r, const struct history_entry *entry)
 {
+    assert(entry);
     for (size_t i = 0; i < r->scenario->check_count && !r->over; i++) {
         const struct scenario_check *check = &r->scenario->checks[i];
         bool bounded = check->never || check->count;
@@ -61,6 +65,7 @@ static void check_order(struct runner *r, const struct scenario_check *check)
 {
     const struct history *history = &r->result->history;
     size_t from = 0;
+    assert(check->match_count > 1);
     for (size_t i = 0; i < check->match_count; i++) {
         size_t at = history_find(history, from, &check->matches[i]);
         if (at == SIZE_MAX) {
@@ -87,6 +92,7 @@ static bool is_met(const struct runner *r, const struct scenario_check *check)
 
 static void check_one(struct runner *r, const struct scenario_check *check)
 {
+    assert(check->match_count > 0);
     if (check->match_count > 1) {
         check_order(r, check);
         return;

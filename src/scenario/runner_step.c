@@ -10,6 +10,7 @@
 /* Lets the world go on until `time`, or until nothing can happen any more. */
 static void run_until(struct runner *r, uint64_t time)
 {
+    assert(r->tb);
     while (!r->over && r->ops->now(r->tb) < time && (runner_pump(r, time) || !r->idle))
         ;
 }
@@ -19,6 +20,7 @@ static void wait_for(struct runner *r, const struct scenario_step *step)
     struct history *history = &r->result->history;
     uint64_t deadline = r->ops->now(r->tb) + step->limit;
     size_t from = PLANTED(scenario_when_sees_the_past) ? 0 : r->since;
+    assert(step->trigger == SCENARIO_WHEN);
     while (history_find(history, from, &step->when) == SIZE_MAX) {
         if (runner_pump(r, deadline))
             continue;
@@ -101,6 +103,7 @@ static void fault(struct runner *r, const struct scenario_step *step)
     const struct testbed_fault *f = &step->fault;
     const char *where = f->node ? f->node : f->sm ? f->sm : f->network ? f->network : "";
     struct runner_node *node = f->node ? runner_node(r, f->node) : NULL;
+    assert(step->action == SCENARIO_FAULT);
     if (node && (f->word == TESTBED_PROCESS_KILL || f->word == TESTBED_PROCESS_RESTART ||
                  f->word == TESTBED_POWER_LOSS))
         node->exit_expected = true;
@@ -113,6 +116,7 @@ static char *command_text(const struct scenario_operation *operation, size_t id)
     char path[FABRIC_PATH_MAX];
     unsigned given = operation->word->required | operation->word->allowed;
     json_t *command = json_object();
+    assert(operation->word && id >= 1);
     json_object_set_new(command, "id", json_integer((json_int_t)id));
     json_object_set_new(command, "op", json_string(operation->word->name));
     if (given & OPERATION_KEY)
@@ -144,6 +148,7 @@ static void operate(struct runner *r, const struct scenario_step *step)
     const char *subject = operation->file ? operation->file : operation->key;
     size_t position = runner_open_answer(r, step);
     char *command = command_text(operation, position + 1);
+    assert(step->action == SCENARIO_OPERATION);
     runner_note(r, step->node, "%s%s%s", step->word, subject ? " " : "", subject ? subject : "");
     bool told =
         runner_accept(r, r->ops->tell(r->tb, step->node, command, detail), detail, step->mark);
@@ -158,6 +163,7 @@ static void ask(struct runner *r, const struct scenario_step *step)
     size_t position = runner_open_answer(r, step);
     struct scenario_answer *open = &r->result->answers[position];
     enum testbed_result result = r->ops->ask(r->tb, step->node, step->query, answer);
+    assert(step->query);
     if (!runner_accept(r, result, answer, step->mark))
         return;
     open->answered = open->ok = true;
@@ -172,6 +178,7 @@ static void ask(struct runner *r, const struct scenario_step *step)
 
 static bool disturbs(const struct history_entry *entry, const struct scenario_step *step)
 {
+    assert(entry && step);
     if (step->quiet_on && strcmp(step->quiet_on, entry->node) != 0)
         return false;
     if (entry->kind == HISTORY_LOG)
@@ -184,6 +191,7 @@ static void expect_nothing(struct runner *r, const struct scenario_step *step)
     struct history *history = &r->result->history;
     uint64_t end = r->ops->now(r->tb) + step->quiet;
     size_t seen = history->count;
+    assert(step->quiet > 0);
     while (!r->over && r->ops->now(r->tb) < end && (runner_pump(r, end) || !r->idle)) {
         for (; seen < history->count && !r->over; seen++) {
             if (!disturbs(&history->entries[seen], step) || PLANTED(scenario_noise_is_nothing))
@@ -202,6 +210,7 @@ void runner_step(struct runner *r, const struct scenario_step *step)
         [SCENARIO_START] = start,       [SCENARIO_STOP] = stop, [SCENARIO_FAULT] = fault,
         [SCENARIO_OPERATION] = operate, [SCENARIO_ASK] = ask,   [SCENARIO_NOTHING] = expect_nothing,
     };
+    assert(r && step);
     wait_trigger(r, step);
     if (r->over)
         return;

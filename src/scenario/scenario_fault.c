@@ -12,6 +12,7 @@ static bool read_name(struct scenario_reader *reader, const struct word_field *f
 {
     const struct topology *t = reader->scenario->topology;
     const char *text;
+    assert(field->slot <= WORD_TEXT);
     if ((field->slot == WORD_NODE || field->slot == WORD_PEER) &&
         !scenario_check_node(reader, value))
         return false;
@@ -39,6 +40,7 @@ static bool read_number(struct scenario_reader *reader, const struct word_field 
                         const struct yaml_value *value, struct testbed_fault *out)
 {
     uint64_t number, max = field->max ? field->max : UINT64_MAX;
+    assert(field->slot >= WORD_PORT && field->slot <= WORD_VALUE);
     if (!yaml_read_number(value, field->name, field->min, max, &number, reader->errors))
         return false;
     if (field->slot == WORD_PORT)
@@ -54,6 +56,7 @@ static bool read_gid(struct scenario_reader *reader, const struct word_field *fi
                      const struct yaml_value *value, struct testbed_fault *out)
 {
     const char *text;
+    assert(field->slot == WORD_GID);
     if (!yaml_read_string(value, field->name, 2, 45, &text, reader->errors))
         return false;
     if (gid_parse(text, &out->gid))
@@ -99,6 +102,7 @@ static bool check_device(struct scenario_reader *reader, const struct yaml_value
 {
     const struct topology *t = reader->scenario->topology;
     const struct topology_node *node = fault->node ? topology_node_find(t, fault->node) : NULL;
+    assert(fault);
     if (!node || !fault->device || topology_device_find(node, fault->device))
         return true;
     const char **names = arena_alloc(reader->arena, node->device_count, sizeof *names);
@@ -114,6 +118,7 @@ static bool read_parameters(struct scenario_reader *reader, const struct fault_w
 {
     const char *names[WORD_MAX_FIELDS];
     size_t count = 0;
+    assert(yaml_kind(value) == YAML_KIND_MAPPING);
     while (count < WORD_MAX_FIELDS && word->fields[count].name) {
         names[count] = word->fields[count].name;
         count++;

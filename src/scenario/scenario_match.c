@@ -43,6 +43,7 @@ bool scenario_read_error(struct scenario_reader *reader, const struct yaml_value
                          enum fabric_error *out)
 {
     const char *text, *names[ERR_COUNT];
+    assert(value && out);
     if (!yaml_read_string(value, "error", 1, 64, &text, reader->errors))
         return false;
     if (strcmp(text, "ok") == 0) {
@@ -60,6 +61,7 @@ bool scenario_read_error(struct scenario_reader *reader, const struct yaml_value
 bool scenario_read_fields(struct scenario_reader *reader, const struct yaml_value *value,
                           const char *what, struct scenario_field **out, size_t *count)
 {
+    assert(value && out && count);
     *count = yaml_count(value);
     *out = arena_alloc(reader->arena, *count, sizeof **out);
     if (yaml_kind(value) != YAML_KIND_MAPPING || *count == 0) {
@@ -83,6 +85,7 @@ static bool read_log(struct scenario_reader *reader, const struct yaml_value *va
                      struct scenario_match *out)
 {
     bool list = yaml_kind(value) == YAML_KIND_SEQUENCE;
+    assert(value && out);
     out->type = SCENARIO_LOG;
     out->text_count = list ? yaml_count(value) : 1;
     out->texts = arena_alloc(reader->arena, out->text_count, sizeof *out->texts);
@@ -104,6 +107,7 @@ static bool take_match(struct scenario_reader *reader, const struct yaml_value *
                        const struct raw_match *raw, struct scenario_match *out)
 {
     int kinds = (raw->log != NULL) + (raw->report != NULL) + (raw->exit != NULL);
+    assert(raw && out);
     if (kinds != 1) {
         yaml_complain(reader->errors, yaml_mark(value),
                       "found %s; exactly one of log, report, exit is expected",
@@ -133,6 +137,7 @@ bool scenario_read_match(struct scenario_reader *reader, const struct yaml_value
                          struct scenario_match *out)
 {
     struct raw_match raw = {.level = -1};
+    assert(value && out);
     return yaml_read_fields(value, match_fields, &raw, reader->errors) &&
            take_match(reader, value, &raw, out);
 }
@@ -140,6 +145,7 @@ bool scenario_read_match(struct scenario_reader *reader, const struct yaml_value
 static bool read_order(struct scenario_reader *reader, const struct yaml_value *value,
                        struct scenario_check *out)
 {
+    assert(value && out);
     out->match_count = yaml_count(value);
     out->matches = arena_alloc(reader->arena, out->match_count, sizeof *out->matches);
     if (out->match_count < 2) {
@@ -158,6 +164,7 @@ static bool read_check(struct scenario_reader *reader, const struct yaml_value *
                        struct scenario_check *out)
 {
     struct raw_match raw = {.level = -1, .by = FABRIC_FOREVER};
+    assert(value && out);
     if (!yaml_read_fields(value, check_fields, &raw, reader->errors))
         return false;
     *out = (struct scenario_check){.mark = yaml_mark(value),
@@ -167,6 +174,10 @@ static bool read_check(struct scenario_reader *reader, const struct yaml_value *
                                    .by = raw.by};
     if (raw.never && raw.count) {
         yaml_complain(reader->errors, yaml_mark(value), "found never and count; one is allowed");
+        return false;
+    }
+    if (raw.after > raw.by) {
+        yaml_complain(reader->errors, yaml_mark(value), "after is later than by");
         return false;
     }
     if (raw.order) {
@@ -197,6 +208,7 @@ bool scenario_read_checks(struct scenario_reader *reader, const struct yaml_valu
 static bool read_int(const char *text, long long *out)
 {
     char *end;
+    assert(text && out);
     if (*text == '\0')
         return false;
     *out = strtoll(text, &end, 10);

@@ -45,6 +45,7 @@ static bool is_requirement(const char *text)
 {
     static const char *const kinds[] = {"MK-", "HA-", "CASE-"};
     size_t kind = 0;
+    assert(text);
     while (kind < 3 && strncmp(text, kinds[kind], strlen(kinds[kind])) != 0)
         kind++;
     if (kind == 3)
@@ -66,6 +67,7 @@ static bool is_requirement(const char *text)
 static bool read_texts(struct scenario_reader *reader, const struct yaml_value *value,
                        const char *what, const char ***out, size_t *count)
 {
+    assert(what && out && count);
     *count = value ? yaml_count(value) : 0;
     *out = arena_alloc(reader->arena, *count, sizeof **out);
     for (size_t i = 0; i < *count; i++) {
@@ -78,6 +80,7 @@ static bool read_texts(struct scenario_reader *reader, const struct yaml_value *
 static bool read_proves(struct scenario_reader *reader, const struct yaml_value *value)
 {
     struct scenario *s = reader->scenario;
+    assert(value);
     if (!read_texts(reader, value, "proves", &s->proves, &s->proves_count))
         return false;
     if (s->proves_count == 0) {
@@ -121,6 +124,7 @@ bool scenario_check_node(struct scenario_reader *reader, const struct yaml_value
 {
     const struct topology *t = reader->scenario->topology;
     const char *text;
+    assert(name && reader->scenario->topology);
     if (!yaml_read_string(name, "node", 1, FABRIC_NAME_MAX - 1, &text, reader->errors))
         return false;
     if (topology_node_find(t, text) || PLANTED(scenario_unknown_node))
@@ -144,6 +148,7 @@ static bool read_program(struct scenario_reader *reader, const struct yaml_value
                          const struct yaml_value *value, struct scenario_program *out)
 {
     struct raw_program raw = {0};
+    assert(node && value && out);
     if (!scenario_check_node(reader, node) ||
         !yaml_read_fields(value, program_fields, &raw, reader->errors))
         return false;
@@ -181,6 +186,7 @@ static bool read_all(struct scenario_reader *reader)
 {
     struct scenario *s = reader->scenario;
     struct raw_scenario raw = {0};
+    assert(reader->tree);
     if (!yaml_read_fields(yaml_root(reader->tree), scenario_fields, &raw, reader->errors))
         return false;
     s->name = raw.name;

@@ -40,6 +40,7 @@ static bool read_outcome(struct scenario_reader *reader, const struct yaml_value
                                         "refused:NAME", "failed:NAME"};
     const char *text, *colon;
     enum fabric_error error;
+    assert(value);
     if (!yaml_read_string(value, "outcome", 1, 80, &text, reader->errors))
         return false;
     colon = strchr(text, ':');
@@ -65,6 +66,7 @@ static bool read_outcome(struct scenario_reader *reader, const struct yaml_value
 static bool read_answer_fields(struct scenario_reader *reader, const struct yaml_value *value,
                                struct scenario_expect *out)
 {
+    assert(yaml_kind(value) == YAML_KIND_MAPPING);
     out->fields = arena_alloc(reader->arena, yaml_count(value), sizeof *out->fields);
     for (size_t i = 0; i < yaml_count(value); i++) {
         const char *name = yaml_text(yaml_key(value, i));
@@ -145,6 +147,7 @@ static bool read_operation(struct scenario_reader *reader, const struct operatio
                            const struct yaml_value *value, struct scenario_step *step)
 {
     struct raw_operation raw = {.operation = {.word = word, .block_size = 65536}};
+    assert(word && value && step);
     if (word->required == 0 && yaml_kind(value) == YAML_KIND_SCALAR) {
         raw.node = value;
     } else if (!yaml_read_fields(value, operation_fields, &raw, reader->errors)) {
@@ -204,6 +207,7 @@ static const struct yaml_field nothing_fields[] = {
 static bool check_program(struct scenario_reader *reader, const struct yaml_value *node)
 {
     struct scenario *s = reader->scenario;
+    assert(node);
     for (size_t i = 0; i < s->program_count; i++) {
         if (strcmp(s->programs[i].node, yaml_text(node)) == 0)
             return true;
@@ -218,6 +222,7 @@ static bool read_start(struct scenario_reader *reader, const struct yaml_value *
 {
     struct scenario *s = reader->scenario;
     struct raw_action raw = {.node = value};
+    assert(value && step);
     step->action = SCENARIO_START;
     if (yaml_kind(value) != YAML_KIND_SCALAR &&
         !yaml_read_fields(value, start_fields, &raw, reader->errors))
@@ -243,6 +248,7 @@ static bool read_ask(struct scenario_reader *reader, const struct yaml_value *va
                      struct scenario_step *step)
 {
     struct raw_action raw = {0};
+    assert(value && step);
     step->action = SCENARIO_ASK;
     if (!yaml_read_fields(value, ask_fields, &raw, reader->errors) ||
         !scenario_check_node(reader, raw.node))
@@ -256,6 +262,7 @@ static bool read_nothing(struct scenario_reader *reader, const struct yaml_value
                          struct scenario_step *step)
 {
     struct raw_action raw = {0};
+    assert(value && step);
     step->action = SCENARIO_NOTHING;
     if (yaml_kind(value) == YAML_KIND_SCALAR
             ? !yaml_read_duration(value, "nothing", 1, INT64_MAX, &raw.duration, reader->errors)
@@ -273,6 +280,7 @@ static bool read_action(struct scenario_reader *reader, const char *word,
 {
     const struct operation_word *operation = operation_word_by_name(word);
     const struct fault_word *fault = fault_word_by_name(word);
+    assert(word && value);
     step->word = word;
     if (operation)
         return read_operation(reader, operation, value, step);
@@ -294,6 +302,7 @@ static bool read_action(struct scenario_reader *reader, const char *word,
 
 static bool is_action(const char *name)
 {
+    assert(name);
     for (size_t i = CONTROL_COUNT; i < CONTROL_NAMES; i++) {
         if (strcmp(control_names[i], name) == 0)
             return true;
@@ -314,6 +323,7 @@ static void complain_word(struct scenario_reader *reader, const struct yaml_valu
 {
     const char *names[CONTROL_NAMES + OPERATION_WORD_COUNT + TESTBED_WORD_COUNT];
     size_t count = 0;
+    assert(key);
     for (size_t i = 0; i < CONTROL_NAMES; i++)
         names[count++] = control_names[i];
     for (size_t i = 0; i < OPERATION_WORD_COUNT; i++)
@@ -332,6 +342,7 @@ static void complain_word(struct scenario_reader *reader, const struct yaml_valu
 static bool find_action(struct scenario_reader *reader, const struct yaml_value *value,
                         struct scenario_step *step)
 {
+    assert(yaml_kind(value) == YAML_KIND_MAPPING);
     for (size_t i = 0; i < yaml_count(value); i++) {
         const struct yaml_value *key = yaml_key(value, i);
         const char *name = yaml_text(key);
@@ -360,6 +371,7 @@ static bool read_trigger(struct scenario_reader *reader, const struct yaml_value
     const struct yaml_value *at = yaml_find(value, "at"), *after = yaml_find(value, "after");
     const struct yaml_value *when = yaml_find(value, "when");
     const struct yaml_value *within = yaml_find(value, "within");
+    assert(step->trigger == SCENARIO_NEXT);
     step->limit = SCENARIO_WHEN_LIMIT;
     if ((at != NULL) + (after != NULL) + (when != NULL) > 1) {
         yaml_complain(reader->errors, yaml_mark(value),
@@ -388,6 +400,7 @@ static bool read_trigger(struct scenario_reader *reader, const struct yaml_value
 static bool read_step(struct scenario_reader *reader, const struct yaml_value *value,
                       struct scenario_step *step)
 {
+    assert(value && step);
     step->mark = yaml_mark(value);
     if (yaml_kind(value) != YAML_KIND_MAPPING) {
         yaml_complain(reader->errors, step->mark, "steps: found %s; a mapping is expected",
@@ -411,6 +424,14 @@ static bool read_step(struct scenario_reader *reader, const struct yaml_value *v
                       "expect: found beside %s, which has no answer; the closing expect list looks "
                       "at logs and reports",
                       step->word ? step->word : "no action");
+        return false;
+    }
+    const struct yaml_value *outcome =
+        expect && yaml_kind(expect) == YAML_KIND_MAPPING ? yaml_find(expect, "outcome") : NULL;
+    if (outcome && step->action != SCENARIO_OPERATION) {
+        yaml_complain(reader->errors, yaml_mark(outcome),
+                      "outcome: found beside %s; only an operation has an outcome, say error: NAME",
+                      step->word);
         return false;
     }
     step->has_expect = expect != NULL;

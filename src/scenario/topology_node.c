@@ -71,6 +71,7 @@ static const struct yaml_field gid_fields[] = {
 static bool read_gids(struct topology_reader *reader, const struct yaml_value *value,
                       struct topology_port *port)
 {
+    assert(port && port->gid_count == 0);
     port->gid_count = value ? yaml_count(value) : 0;
     port->gids = arena_alloc(reader->arena, port->gid_count, sizeof *port->gids);
     for (size_t i = 0; i < port->gid_count; i++) {
@@ -97,6 +98,7 @@ static bool check_switch(struct topology_reader *reader, struct yaml_mark mark,
     const struct topology *t = reader->topology;
     const char **names = arena_alloc(reader->arena, t->switch_count, sizeof *names);
     size_t count = 0;
+    assert(port && port->mtu != 0);
     if (!port->attach)
         return true;
     for (size_t i = 0; i < t->switch_count; i++) {
@@ -117,6 +119,7 @@ static bool make_port(struct topology_reader *reader, const struct raw_port *raw
     const struct topology *t = reader->topology;
     const char *network = raw->network;
     bool single = t->subnet_count + t->ethernet_count == 1;
+    assert(raw && number >= 1);
     if (!network && single)
         network = t->subnet_count ? t->subnets[0].name : t->ethernets[0].name;
     if (!network) {
@@ -155,6 +158,7 @@ static bool make_device(struct topology_reader *reader, const struct raw_node *r
                         const struct yaml_value *body, struct yaml_mark mark,
                         struct topology_device *device)
 {
+    assert(raw && raw->profile);
     device->profile = arena_copy(reader->arena, raw->profile);
     device->sys_image_guid = raw->sys_image_guid;
     device->port_count = raw->ports ? yaml_count(raw->ports) : 1;
@@ -180,6 +184,7 @@ static bool read_devices(struct topology_reader *reader, const struct yaml_value
                          const struct raw_node *defaults, struct topology_node *node)
 {
     struct topology_named *named;
+    assert(value && defaults);
     if (!topology_read_named(reader, value, "devices", &named, &node->device_count))
         return false;
     node->devices = arena_alloc(reader->arena, node->device_count, sizeof *node->devices);
@@ -204,6 +209,7 @@ static bool check_address(struct topology_reader *reader, struct yaml_mark mark,
     const char *address = t->nodes[position].address;
     union fabric_gid mapped;
     char text[64] = "::";
+    assert(position < reader->topology->node_count);
     if (!address)
         return true;
     if (!gid_parse(strcat(text, address), &mapped) || strchr(address, ':')) {
@@ -226,6 +232,7 @@ static bool read_node(struct topology_reader *reader, const struct topology_name
 {
     struct raw_node raw = raw_defaults;
     struct topology_node *node = &reader->topology->nodes[position];
+    assert(named && position < reader->topology->node_count);
     node->name = named->name;
     if (named->body && yaml_kind(named->body) == YAML_KIND_SCALAR)
         raw.port.network = yaml_text(named->body);

@@ -29,6 +29,7 @@ static bool read_one_name(struct topology_reader *reader, const struct yaml_valu
                           const char *what, struct topology_named *out)
 {
     const char *text;
+    assert(reader && name && out);
     if (!yaml_read_string(name, what, 1, FABRIC_NAME_MAX - 1, &text, reader->errors))
         return false;
     if (strpbrk(text, "/, \t")) {
@@ -45,6 +46,7 @@ static bool read_one_name(struct topology_reader *reader, const struct yaml_valu
 bool topology_read_named(struct topology_reader *reader, const struct yaml_value *value,
                          const char *what, struct topology_named **out, size_t *count)
 {
+    assert(reader && what && out && count);
     *count = value ? yaml_count(value) : 0;
     *out = arena_alloc(reader->arena, *count, sizeof **out);
     if (!value)
@@ -78,6 +80,7 @@ bool topology_read_mtu(struct topology_reader *reader, const struct yaml_value *
                        enum fabric_mtu *out)
 {
     int64_t bytes;
+    assert(reader && out);
     if (!value)
         return true;
     if (!config_read_mtu(value, &bytes, reader->errors))
@@ -90,6 +93,7 @@ bool topology_read_mtu(struct topology_reader *reader, const struct yaml_value *
 bool topology_check_network(struct topology_reader *reader, struct yaml_mark mark, const char *name)
 {
     const struct topology *t = reader->topology;
+    assert(name && reader->topology);
     if (topology_has_network(t, name))
         return true;
     const char **names =
@@ -107,6 +111,7 @@ static bool read_ethernets(struct topology_reader *reader, const struct yaml_val
 {
     struct topology_named *named;
     struct topology *t = reader->topology;
+    assert(reader->topology->ethernet_count == 0);
     if (!topology_read_named(reader, value, "ethernets", &named, &t->ethernet_count))
         return false;
     t->ethernets = arena_alloc(reader->arena, t->ethernet_count, sizeof *t->ethernets);
@@ -138,6 +143,7 @@ static const struct yaml_field switch_fields[] = {
 /* The only network there is, for those who name none; null when there are several. */
 static const char *only_network(const struct topology *t)
 {
+    assert(t);
     if (t->subnet_count + t->ethernet_count != 1)
         return NULL;
     return t->subnet_count ? t->subnets[0].name : t->ethernets[0].name;
@@ -147,6 +153,7 @@ static bool read_switches(struct topology_reader *reader, const struct yaml_valu
 {
     struct topology_named *named;
     struct topology *t = reader->topology;
+    assert(reader->topology->switch_count == 0);
     if (!topology_read_named(reader, value, "switches", &named, &t->switch_count))
         return false;
     t->switches = arena_alloc(reader->arena, t->switch_count, sizeof *t->switches);
@@ -190,6 +197,7 @@ static bool read_link_end(struct topology_reader *reader, const struct raw_link 
 {
     struct topology *t = reader->topology;
     const struct yaml_value *value = yaml_item(raw->between, end);
+    assert(end < yaml_count(raw->between));
     if (!yaml_read_string(value, "between", 1, FABRIC_NAME_MAX - 1, name, reader->errors))
         return false;
     const char **names = arena_alloc(reader->arena, t->switch_count, sizeof *names);
@@ -216,6 +224,7 @@ static bool read_link(struct topology_reader *reader, const struct yaml_value *v
                       struct topology_link *link)
 {
     struct raw_link raw = {.rate_mbps = CABLE_RATE_MBPS, .latency = CABLE_LATENCY};
+    assert(value && link);
     if (!yaml_read_fields(value, link_fields, &raw, reader->errors))
         return false;
     if (yaml_count(raw.between) != 2 || (raw.ports && yaml_count(raw.ports) != 2)) {
@@ -233,6 +242,7 @@ static bool read_link(struct topology_reader *reader, const struct yaml_value *v
 static bool read_links(struct topology_reader *reader, const struct yaml_value *value)
 {
     struct topology *t = reader->topology;
+    assert(reader->topology->link_count == 0);
     if (!value)
         return true;
     if (yaml_kind(value) != YAML_KIND_SEQUENCE) {

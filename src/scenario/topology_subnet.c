@@ -42,6 +42,7 @@ static bool read_sms(struct topology_reader *reader, const struct yaml_value *va
                      struct topology_subnet *subnet)
 {
     struct topology_named *named;
+    assert(subnet && subnet->sm_count == 0);
     if (!topology_read_named(reader, value, "sms", &named, &subnet->sm_count))
         return false;
     subnet->sms = arena_alloc(reader->arena, subnet->sm_count, sizeof *subnet->sms);
@@ -63,6 +64,7 @@ static bool read_sms(struct topology_reader *reader, const struct yaml_value *va
 static bool read_sl_to_vl(struct topology_reader *reader, const struct yaml_value *value,
                           struct topology_subnet *subnet)
 {
+    assert(subnet && !subnet->has_sl_to_vl);
     if (!value)
         return true;
     if (yaml_count(value) != 16) {
@@ -84,6 +86,7 @@ bool topology_read_subnets(struct topology_reader *reader, const struct yaml_val
 {
     struct topology_named *named;
     struct topology *t = reader->topology;
+    assert(reader->topology->subnet_count == 0);
     if (!topology_read_named(reader, value, "subnets", &named, &t->subnet_count))
         return false;
     t->subnets = arena_alloc(reader->arena, t->subnet_count, sizeof *t->subnets);
@@ -123,6 +126,7 @@ static bool check_member(struct topology_reader *reader, const struct yaml_value
     const struct topology *t = reader->topology;
     char name[3][FABRIC_NAME_MAX] = {{0}};
     const char *text = yaml_text(value);
+    assert(value && reader->topology->node_count > 0);
     if (strcmp(text, "ALL") == 0)
         return true;
     for (size_t part = 0; part < 3 && text; part++) {
@@ -151,6 +155,7 @@ static bool check_member(struct topology_reader *reader, const struct yaml_value
 static bool read_members(struct topology_reader *reader, const struct yaml_value *value, bool full,
                          struct topology_partition *partition)
 {
+    assert(partition->members);
     for (size_t i = 0; value && i < yaml_count(value); i++) {
         const char *text;
         if (!yaml_read_string(yaml_item(value, i), "member", 1, 190, &text, reader->errors) ||
@@ -166,6 +171,7 @@ static bool read_partition(struct topology_reader *reader, const struct yaml_val
                            struct topology_partition *partition)
 {
     struct raw_partition raw = {.index = -1};
+    assert(value && partition);
     if (!yaml_read_fields(value, partition_fields, &raw, reader->errors))
         return false;
     size_t count =

@@ -99,7 +99,9 @@ static void add_objects(struct hca_host *host)
     error = hca_mr_register(host->hca, host->pd, host->memory, HCA_WORLD_MEMORY, HCA_WORLD_IOVA,
                             all, 0, &host->mr, &host->key);
     assert(!error);
-    host->event_count = 0;
+    struct hca_event before; /* of setting up the port */
+    while (hca_event_poll(host->hca, &before))
+        continue;
 }
 
 struct hca_world *hca_world_create(const struct hca_world_init *init)
@@ -332,4 +334,35 @@ enum fabric_qp_state hca_world_qp_state(struct hca_world *w, int host, hca_qp qp
     enum fabric_error error = hca_qp_query(w->host[host].hca, qp, &info);
     assert(!error);
     return info.attr.state;
+}
+
+struct hca_pair hca_pair_make(const char *profile, uint32_t without, uint64_t seed)
+{
+    struct hca_world_init init = {.profile = profile, .without = without, .seed = seed};
+    struct hca_pair p = {.w = hca_world_create(&init)};
+    p.a = hca_world_attr(p.w, 0, 1);
+    p.b = hca_world_attr(p.w, 1, 0);
+    return p;
+}
+
+void hca_pair_connect(struct hca_pair *p)
+{
+    hca_world_connect(p->w, &p->a, &p->b, p->qp);
+}
+
+struct hca_pair hca_pair_connected(const char *profile)
+{
+    struct hca_pair p = hca_pair_make(profile, 0, 1);
+    hca_pair_connect(&p);
+    return p;
+}
+
+int hca_pair_status(struct hca_pair *p, enum hca_wr_opcode opcode, uint32_t length, uint64_t ns)
+{
+    size_t before = p->w->host[0].wc_count;
+    enum fabric_error error = hca_world_send(p->w, 0, p->qp[0], opcode, 0, length, 1);
+    assert(!error);
+    if (!hca_world_wait(p->w, 0, before + 1, ns))
+        return -1;
+    return p->w->host[0].wcs[before].status;
 }

@@ -91,4 +91,16 @@ bool hca_world_same(struct hca_world *w, int a, uint32_t a_offset, int b, uint32
 size_t hca_world_events(const struct hca_world *w, int host, enum fabric_async_type type);
 enum fabric_qp_state hca_world_qp_state(struct hca_world *w, int host, hca_qp qp);
 
+/* Two hosts about to be connected; tests change the attributes in between. */
+struct hca_pair {
+    struct hca_world *w;
+    hca_qp qp[2];
+    struct hca_qp_attr a, b; /* of hosts 0 and 1 */
+};
+struct hca_pair hca_pair_make(const char *profile, uint32_t without, uint64_t seed);
+void hca_pair_connect(struct hca_pair *p);
+struct hca_pair hca_pair_connected(const char *profile); /* with everything usual */
+/* Posts one request on host 0 and waits for its completion; its status, or -1 when none came. */
+int hca_pair_status(struct hca_pair *p, enum hca_wr_opcode opcode, uint32_t length, uint64_t ns);
+
 #endif

@@ -130,6 +130,8 @@ static void a_start_may_be_expected_to_fail_by_name(void **state)
     scenario_passes("steps:\n  - start: server\n    expect: {error: mtu_above_active}\n");
     scenario_fails("steps:\n  - start: server\n    expect: {error: mtu_invalid}\n", 3,
                    "error mtu_invalid", "mtu_above_active");
+    scenario_fails("steps:\n  - start: server\n    expect: {error: mtu_above_active, data: x}\n", 3,
+                   "data = x", "no data");
     scenario_fails("steps:\n  - start: server\n", 2, "start to succeed", "mtu_above_active");
     fake_reset();
     scenario_fails("steps:\n  - start: server\n    expect: {error: mtu_above_active}\n", 3,
