@@ -4,7 +4,9 @@
  *
  * Cost model: a packet that finds its port idle and its credits there costs one event, its arrival
  * at the next hop. Only a port that somebody waits for has an event of its own (wake). Credits that
- * come back are a sorted ring of (time, blocks) that the sender reads when it needs them.
+ * come back are a sorted ring of (time, blocks) that the sender reads when it needs them. A packet
+ * for which nobody waits is chosen up to NET_LOOKAHEAD early: trains whose packets differ by a few
+ * bytes would else cost an event for each nanosecond that they stand in each other's way.
  */
 #ifndef FABRIC_SIM_WORLD_NET_STATE_H
 #define FABRIC_SIM_WORLD_NET_STATE_H
@@ -19,6 +21,7 @@
 #define NET_VL15_QUEUE 4096     /* datagrams that wait at one port */
 #define NET_FORWARD_LATENCY 100 /* ns through a switch */
 #define NET_HOQ_LIFE 268435456  /* ns: 4.096 us * 2^16 */
+#define NET_LOOKAHEAD 50        /* ns before a port is idle that its next packet may be chosen */
 #define NET_NEVER UINT64_MAX
 
 struct net_credit { /* on its way back to the sender */

@@ -19,6 +19,8 @@ void net_discard(struct net_port *port, struct packet *packet, uint64_t *counter
     SIM_TRACE(net->sim, port->node->name, "port %u discard %s vl %u lid %u>%u psn %u",
               (unsigned)port->num, reason, (unsigned)packet->vl, (unsigned)packet->slid,
               (unsigned)packet->dlid, (unsigned)packet->psn);
+    if (PLANTED(world_discard_keeps_buffer))
+        packet->hold = NULL;
     net_release(packet, sim_now(net->sim));
     net_free(net, packet);
 }
@@ -129,13 +131,13 @@ void net_fly(struct net_port *from, struct packet *packet, uint64_t arrival)
     sim_at(from->node->net->sim, arrival, arrive, from->peer, (uint64_t)(uintptr_t)packet);
 }
 
-/* The port is idle and the credits are there. */
+/* The credits are there and the port is idle, or will be so soon that the choice is made. */
 static void transmit(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     struct net *net = port->node->net;
     uint32_t blocks = net_blocks(packet);
-    assert(port->peer && port->busy_until <= sim_now(net->sim));
-    uint64_t end = sim_now(net->sim) + time_on_wire(port, packet->wire_bytes);
+    assert(port->peer && port->busy_until <= sim_now(net->sim) + NET_LOOKAHEAD);
+    uint64_t end = net_port_free_at(port) + time_on_wire(port, packet->wire_bytes);
     port->busy_until = end;
     packet->vl = vl;
     net_release(packet, end);
@@ -169,9 +171,12 @@ static uint64_t credits_at(struct net_port *port, uint8_t vl, const struct packe
 {
     if (vl == NET_VL15)
         return now;
-    struct net_lane *lane = net_lane_of(port, vl);
+    struct net_lane *lane = port->lanes[vl] ? port->lanes[vl] : net_lane_of(port, vl);
+    uint32_t blocks = net_blocks(packet);
+    if (lane->credits >= blocks)
+        return now;
     net_credit_collect(lane, now);
-    return net_credit_time(lane, net_blocks(packet), now);
+    return net_credit_time(lane, blocks, now);
 }
 
 static void pump(void *object, uint64_t arg);
@@ -262,7 +267,8 @@ static void pump(void *object, uint64_t arg)
 void net_transmit_or_queue(struct net_port *port, uint8_t vl, struct packet *packet)
 {
     uint64_t now = net_now(port);
-    if (!port->queued && port->busy_until <= now && credits_at(port, vl, packet, now) <= now) {
+    if (!port->queued && port->busy_until <= now + NET_LOOKAHEAD &&
+        credits_at(port, vl, packet, now) <= now) {
         transmit(port, vl, packet);
         return;
     }

@@ -99,7 +99,9 @@ static void add_objects(struct hca_host *host)
     error = hca_mr_register(host->hca, host->pd, host->memory, HCA_WORLD_MEMORY, HCA_WORLD_IOVA,
                             all, 0, &host->mr, &host->key);
     assert(!error);
-    host->event_count = 0;
+    struct hca_event before; /* of setting up the port */
+    while (hca_event_poll(host->hca, &before))
+        continue;
 }
 
 struct hca_world *hca_world_create(const struct hca_world_init *init)
