@@ -385,9 +385,9 @@ static bool offered(enum fabric_qp_type type, enum fabric_qp_state from, enum fa
 {
     switch (to) {
     case FABRIC_QPS_RESET:
-        return true;
+        return type != FABRIC_QP_DCT;
     case FABRIC_QPS_ERR:
-        return from != FABRIC_QPS_RESET;
+        return type != FABRIC_QP_DCT && from != FABRIC_QPS_RESET;
     case FABRIC_QPS_INIT:
         return from == FABRIC_QPS_RESET || from == FABRIC_QPS_INIT;
     case FABRIC_QPS_RTR:
