@@ -128,7 +128,15 @@ static bool elect_as_master(struct sm *sm)
 
 bool sm_elect(struct sm *sm)
 {
+    uint32_t own = sm_own_port(sm);
+
     sm->act_count++;
+    if (own == SM_NONE || !sm->view.ports[own].known) { /* not even our own agent answered */
+        sm->failed = true;
+        sm->phase = SM_PHASE_IDLE;
+        sm_schedule(sm);
+        return false;
+    }
     if (sm->state == SM_MASTER)
         return elect_as_master(sm);
     return elect_while_discovering(sm);

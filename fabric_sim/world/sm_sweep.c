@@ -104,7 +104,8 @@ static void light_sweep(struct sm *sm)
     for (size_t i = 0; i < sm->peer_count; i++)
         sm_request(sm, SM_OP_POLL_SM, sm->peers[i].port, 0);
     /* without a switch nobody else tells that the link went and came */
-    sm_request(sm, SM_OP_POLL_PORT, sm_own_port(sm), 0);
+    if (sm_own_port(sm) != SM_NONE)
+        sm_request(sm, SM_OP_POLL_PORT, sm_own_port(sm), 0);
 }
 
 static void due(void *object, uint64_t unused)
@@ -116,8 +117,7 @@ static void due(void *object, uint64_t unused)
     assert(sm->phase == SM_PHASE_IDLE && sm->state != SM_NOT_ACTIVE);
     if (sm->state == SM_STANDBY)
         sm_poll_master(sm);
-    else if (sm->state == SM_DISCOVERING || sm->failed || sm->look_again ||
-             sm->view.silent > 0)
+    else if (sm->state == SM_DISCOVERING || sm->failed || sm->look_again || sm->view.silent > 0)
         sm_discovery_start(sm);
     else
         light_sweep(sm);
