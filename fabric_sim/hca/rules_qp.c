@@ -142,6 +142,8 @@ enum fabric_error rules_av(const struct fabric_av *av, const struct port_info *p
     bool demands = port->grh_required || port->link_layer == FABRIC_LINK_LAYER_ETHERNET;
     if (demands && !av->is_global && !PLANTED(hca_rtr_without_grh))
         return ERR_GRH_UNAVAILABLE;
+    if (PLANTED(hca_dlid_0_refused) && !av->is_global && av->dlid == 0)
+        return ERR_INVALID_ARGUMENT;
     if (!av->is_global)
         return FABRIC_OK;
     if (av->grh.sgid_index >= port->gid_count || av->grh.flow_label > 0xfffff)
