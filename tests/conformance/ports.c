@@ -126,6 +126,7 @@ static size_t position_of(const struct kit_node *node, enum fabric_async_type ty
     return SIZE_MAX;
 }
 
+/* CASE-S13: events are polled until none is left. */
 static void a_port_that_goes_and_comes_is_told(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_PORT_STATE | FABRIC_CAP_EVENTS_RELIABLE);
@@ -147,6 +148,7 @@ static void a_port_that_goes_and_comes_is_told(void **state)
     assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
 }
 
+/* MK-C3. */
 static void another_lid_is_told_and_shown(void **state)
 {
     struct kit *kit = *state =
@@ -193,6 +195,7 @@ static void a_removed_device_says_so_once_and_then_nothing(void **state)
     assert_int_equal(fabric_device_close(a->f, a->device), FABRIC_OK);
 }
 
+/* CASE-S12. */
 static void a_device_that_returns_can_be_opened_and_used(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_DEVICE_REMOVE | FABRIC_CAP_RC);
