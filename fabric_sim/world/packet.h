@@ -10,6 +10,7 @@
 #include "src/fabric/fabric.h"
 
 struct mad; /* mad.h: a management datagram */
+struct net_port;
 
 /* BTH opcodes, vol. 1 table 38: transport in bits 7..5, operation in bits 4..0. */
 enum bth_transport {
@@ -64,7 +65,7 @@ struct packet {
     bool is_global;
     bool is_mad; /* management datagram on QP0 (VL15) or QP1 */
     uint8_t becn_fecn;
-    uint16_t wire_bytes; /* all headers, payload, ICRC, VCRC: what the link's rate counts */
+    uint16_t wire_bytes; /* not 0: headers, payload, ICRC, VCRC, what the link's rate counts */
 
     /* GRH */
     union fabric_gid sgid, dgid;
@@ -93,7 +94,14 @@ struct packet {
     uint32_t payload_offset;
     uint32_t payload_length;
 
-    struct mad *mad; /* with is_mad; freed by whoever consumes the packet */
+    struct mad *mad; /* with is_mad; net_free frees it too: whoever keeps it sets null here */
+
+    /* The net's own while it holds the packet. */
+    struct net_port *hold; /* port whose buffer it occupies; null: none, or it was sent here */
+    uint64_t waiting_since;
+    uint32_t link_epoch; /* the link's when it went out: a link that went down loses it */
+    uint16_t hold_blocks;
+    uint8_t hold_vl;
 };
 
 #endif

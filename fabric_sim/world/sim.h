@@ -47,11 +47,12 @@ uint64_t sim_draws(const struct sim *sim);
 uint64_t sim_events_run(const struct sim *sim);
 
 /* The trace: one text line an event, "TIME NODE WHAT". Off by default. Lines go to the sink (may
- * be null) and into a running XXH3-64 hash. No line holds a host address. */
+ * be null; without a newline, lent for the call) and, each with a newline, into a running XXH3-64
+ * hash. A line longer than 511 bytes is cut. No line holds a host address. */
 typedef void (*sim_trace_sink)(void *context, const char *line, size_t length);
 void sim_trace_start(struct sim *sim, sim_trace_sink sink, void *context);
 bool sim_trace_on(const struct sim *sim);
-uint64_t sim_trace_hash(const struct sim *sim);
+uint64_t sim_trace_hash(const struct sim *sim); /* 0 before sim_trace_start */
 void sim_trace_line(struct sim *sim, const char *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

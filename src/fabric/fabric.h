@@ -120,9 +120,9 @@ struct fabric_ops {
      * given out again while an old request with it may be under way. */
     enum fabric_error (*window_revoke)(struct fabric *f, fabric_window window);
 
-    /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs, so
-     * `depth` must cover the posts that can be outstanding. Errors: resources_exhausted,
-     * device_removed. */
+    /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs;
+     * what it lost is flushed when they are reset or destroyed. So `depth` must cover the posts
+     * that can be outstanding. Errors: resources_exhausted, device_removed. */
     enum fabric_error (*cq_create)(struct fabric *f, fabric_device device, uint32_t depth,
                                    fabric_cq *out);
     /* cq_destroy: no queue pair may use it any more (programmer error). Completions not yet polled
@@ -140,7 +140,8 @@ struct fabric_ops {
     enum fabric_error (*srq_post_recv)(struct fabric *f, fabric_srq srq,
                                        const struct fabric_recv_wr *wr);
 
-    /* qp_create: in RESET. Errors: dc_unsupported, resources_exhausted, device_removed. */
+    /* qp_create: in RESET. Errors: dc_unsupported, not_supported (without RC), invalid_argument
+     * (more than the device's limits), resources_exhausted, device_removed. */
     enum fabric_error (*qp_create)(struct fabric *f, fabric_device device,
                                    const struct fabric_qp_init *init, fabric_qp *out);
     /* qp_modify: one transition of vol. 1, chapter 10.3.1. On an error the state is unchanged.
@@ -183,13 +184,14 @@ struct fabric_ops {
 
     /* listen: on "IP:PORT" or "[IPv6]:PORT"; port 0 picks one; `bound` gets the address in use
      * (FABRIC_NAME_MAX bytes). New peers come as ACCEPTED events, each with a stream of its own
-     * that the caller must close. Errors: address_in_use, invalid_argument, resources_exhausted. */
+     * that the caller must close. Errors: address_in_use, invalid_argument, resources_exhausted,
+     * not_supported (without TCP). */
     enum fabric_error (*listen)(struct fabric *f, const char *address, uint64_t cookie,
                                 fabric_listener *out, char *bound);
     /* listener_close: streams already accepted live on. Never fails. */
     enum fabric_error (*listener_close)(struct fabric *f, fabric_listener listener);
     /* connect: to "HOST:PORT"; CONNECTED or CLOSED follows. Errors at once: invalid_argument,
-     * resources_exhausted. */
+     * resources_exhausted, not_supported (without TCP). */
     enum fabric_error (*connect)(struct fabric *f, const char *address, uint64_t cookie,
                                  fabric_stream *out);
     /* stream_peer: address of the other end as "IP:PORT" (FABRIC_NAME_MAX bytes). */
@@ -249,6 +251,7 @@ struct fabric {
     uint64_t calls[FABRIC_OP_COUNT];  /* by position in the table */
     uint64_t errors[FABRIC_OP_COUNT]; /* calls that returned an error */
     uint64_t last_now, last_event;    /* ns; neither may decrease */
+    uint32_t depth;                   /* layers below this one; 0 for a backend */
 };
 
 #include "src/fabric/seam.h"

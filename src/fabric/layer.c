@@ -24,4 +24,5 @@ void layer_init(struct layer *layer, struct fabric *next)
     layer->next = next;
     layer->ops = pass_ops;
     fabric_init(&layer->head, &layer->ops);
+    layer->head.depth = next->depth + 1;
 }

@@ -8,9 +8,10 @@
 #include "src/fabric/layer.h"
 #include "src/fabric/planted.h"
 
-/* Posts whose completion is to be forced travel under a wr_id of ours. The caller's wr_ids are not
- * ours to restrict, but nobody meets these 32 bits by accident; checked at every post. */
-#define TOKEN UINT64_C(0xfa177000fa170000)
+/* Posts whose completion is to be forced travel under a wr_id of ours: this number, the layer's
+ * depth and a place in the table. The caller's wr_ids are not ours to restrict, but nobody meets
+ * these by accident; checked at every post. */
+#define TOKEN UINT64_C(0xfa177000fa000000)
 #define TOKEN_MASK UINT64_C(0xffffffffffff0000)
 #define MAX_FORCED 256
 
@@ -44,6 +45,16 @@ struct fault {
 static struct fault *fault_of(struct fabric *f)
 {
     return (struct fault *)f;
+}
+
+static uint64_t token_base(const struct fault *fault)
+{
+    return TOKEN | (uint64_t)(fault->layer.head.depth & 0xff) << 16;
+}
+
+static bool is_token(const struct fault *fault, uint64_t wr_id)
+{
+    return (wr_id & TOKEN_MASK) == token_base(fault);
 }
 
 /* Whether the rule fires for this call; counts it. */
@@ -114,7 +125,7 @@ static uint64_t remember(struct fault *fault, uint64_t wr_id, enum fabric_wc_sta
         if (fault->forced[i].used)
             continue;
         fault->forced[i] = (struct forced){true, wr_id, status};
-        return TOKEN + i;
+        return token_base(fault) + i;
     }
     return 0;
 }
@@ -128,7 +139,7 @@ static void forget(struct fault *fault, uint64_t token)
 static enum fabric_error post_send(struct fabric *f, fabric_qp qp, const struct fabric_send_wr *wr)
 {
     struct fault *fault = fault_of(f);
-    assert((wr->wr_id & TOKEN_MASK) != TOKEN);
+    assert(!is_token(fault, wr->wr_id));
     const struct layer_fault_rule *rule = decide(fault, FABRIC_OP_QP_POST_SEND);
     if (!rule)
         return fabric_qp_post_send(fault->layer.next, qp, wr);
@@ -148,7 +159,7 @@ static enum fabric_error post_send(struct fabric *f, fabric_qp qp, const struct 
 static enum fabric_error post_recv(struct fabric *f, fabric_qp qp, const struct fabric_recv_wr *wr)
 {
     struct fault *fault = fault_of(f);
-    assert((wr->wr_id & TOKEN_MASK) != TOKEN);
+    assert(!is_token(fault, wr->wr_id));
     const struct layer_fault_rule *rule = decide(fault, FABRIC_OP_QP_POST_RECV);
     if (!rule)
         return fabric_qp_post_recv(fault->layer.next, qp, wr);
@@ -190,7 +201,7 @@ static void break_qp(struct fault *fault, fabric_qp qp)
 static enum fabric_wc_status forced_status(struct fault *fault, struct fabric_wc *wc)
 {
     enum fabric_wc_status status = FABRIC_WC_SUCCESS;
-    if ((wc->wr_id & TOKEN_MASK) == TOKEN) {
+    if (is_token(fault, wc->wr_id)) {
         struct forced *forced = &fault->forced[wc->wr_id & ~TOKEN_MASK];
         assert(forced->used);
         wc->wr_id = forced->wr_id;

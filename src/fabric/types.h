@@ -299,13 +299,11 @@ struct fabric_qp_init {
 };
 
 /* One transition. Offered are RESET to INIT, INIT to INIT, INIT to RTR, RTR to RTS, any but RESET
- * to ERR, any to RESET; a DCT goes RESET, INIT, RTR and no further. `state` says which members are
- * read:
- *  INIT: port_num, pkey_index, access (RC, DCT: what peers may do; DCI: none)
- *  RTR:  path_mtu; RC: av, dest_qp_num, rq_psn, max_dest_rd_atomic, min_rnr_timer; DCT: av (GRH
- *        use, source GID index, hop limit, traffic class: it has no single peer), min_rnr_timer
- *  RTS:  sq_psn, timeout, retry_cnt, rnr_retry, max_rd_atomic
- *  ERR, RESET: none */
+ * to ERR, any to RESET; a DCT goes RESET, INIT, RTR and nowhere else: it is destroyed instead.
+ * `state` says which members are read: INIT: port_num, pkey_index, access (RC, DCT: what peers may
+ * do; DCI: none) RTR:  path_mtu; RC: av, dest_qp_num, rq_psn, max_dest_rd_atomic, min_rnr_timer;
+ * DCT: av (GRH use, source GID index, hop limit, traffic class: it has no single peer),
+ * min_rnr_timer RTS:  sq_psn, timeout, retry_cnt, rnr_retry, max_rd_atomic ERR, RESET: none */
 struct fabric_qp_attr {
     enum fabric_qp_state state;
     uint8_t port_num;
@@ -495,9 +493,9 @@ struct fabric_io {
     enum fabric_io_op op;
     uint64_t cookie; /* comes back in the completion */
     fabric_file file;
-    const char *path, *path2;
-    uint32_t flags; /* set of enum fabric_io_flag */
-    void *buf;      /* lent until the completion was polled */
+    const char *path, *path2; /* absolute; "/" is the top folder */
+    uint32_t flags;           /* set of enum fabric_io_flag */
+    void *buf;                /* lent until the completion was polled */
     uint64_t length, offset;
 };
 

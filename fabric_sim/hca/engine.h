@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The packet engine: what runs on top of rules and state in one process. Private to this room.
+ *
+ * A qp_context is the engine's side of one queue pair, or of one initiator that a DC target serves
+ * (a DC responder). It is a requester, a responder or both, and stands in the ready queue of its
+ * port and lane while it may have a packet to send. Each turn gives at most one packet.
+ */
+#ifndef FABRIC_SIM_HCA_ENGINE_H
+#define FABRIC_SIM_HCA_ENGINE_H
+
+#include "fabric_sim/hca/rules.h"
+#include "fabric_sim/hca/state.h"
+
+#define ENGINE_RESOURCES 16 /* responder resources of one queue pair, at most */
+#define ENGINE_HELD 8       /* packets of one RDMA WRITE that may wait to land out of order */
+#define ENGINE_NO_OPCODE 255
+
+/* What a send request needs besides its ring entry. */
+struct send_slot {
+    struct payload *payload;
+    uint8_t *gathered;            /* several entries copied into one */
+    uint32_t start_psn;           /* with the DC connect, else first_psn */
+    uint32_t first_psn, last_psn; /* of its packets, or of the responses to it */
+    bool started;                 /* has its PSNs */
+    uint8_t local_error;          /* enum fabric_wc_status: fails once it is the oldest */
+};
+
+struct requester {
+    struct send_slot *slots; /* parallel to the send ring */
+    uint32_t next_psn;       /* of the next new request */
+    uint32_t una_psn;        /* oldest unacknowledged */
+    uint32_t sent_psn;       /* one past the highest ever sent */
+    uint32_t tx;             /* counter of the request being sent */
+    uint32_t tx_psn;
+    uint32_t awaited_psn; /* last one sent that asks for a response */
+    uint32_t reads;       /* READs and atomics under way */
+    uint8_t retry_left, rnr_left;
+    bool restarting;   /* an implied NAK was acted upon; no second time without progress */
+    bool rnr_waiting;  /* sends nothing until the deadline */
+    uint64_t deadline; /* of the ACK or RNR timer; 0: not running */
+    uint64_t armed;    /* time of the scheduled event, at or before the deadline */
+    sim_event timer;
+
+    /* DCI: the one target it works for */
+    bool connected;
+    uint32_t dct_num;
+    uint64_t dc_key;
+    uint64_t connection; /* number of the connection; its low bits are in all packets of it */
+};
+
+struct resource { /* a READ or an atomic: kept so that a duplicate can be answered */
+    uint32_t first_psn, last_psn;
+    uint32_t cursor; /* next response to send, when pending */
+    uint32_t rkey, length;
+    uint64_t va, result;
+    struct payload *payload;
+    bool used, pending, sending, atomic;
+};
+
+enum ack_kind { ACK_NONE, ACK_ACK, ACK_NAK };
+
+struct responder {
+    uint32_t epsn; /* expected PSN */
+    uint32_t msn;
+    uint8_t previous; /* operation of the message under way, ENGINE_NO_OPCODE when there is none */
+    bool nak_sent;    /* waits for the expected PSN, says nothing meanwhile */
+    bool fatal;       /* ends once the NAK is out */
+    bool comm_est;
+    enum ack_kind ack;
+    uint32_t ack_psn;
+    uint8_t ack_syndrome;
+
+    bool has_recv;
+    bool recv_failed;
+    struct recv_wqe recv;
+    uint32_t recv_offset;
+
+    uint32_t rkey; /* RDMA WRITE under way */
+    uint64_t write_va;
+    uint32_t write_left, write_length;
+    uint64_t order; /* draw that decides which packets wait */
+    struct packet *held_head, *held_tail;
+    uint32_t held;
+
+    struct resource resources[ENGINE_RESOURCES];
+    uint32_t resource_head; /* counter of the next one */
+    uint32_t pending;       /* resources with responses to send */
+};
+
+struct qp_context {
+    struct hca *hca;
+    struct qp_state *qp;
+    struct fabric_av av; /* towards the peer of the moment */
+    uint32_t dest_qp;
+    uint32_t mtu; /* bytes */
+    uint8_t port_num, transport;
+    bool queued;
+    uint8_t lane;
+    struct qp_context *next_ready;
+    struct requester req;
+    struct responder rsp;
+
+    /* DC responders of a target, oldest first; `dcr` set in each of them. */
+    struct qp_context *dcr_first, *dcr_last, *dcr_next;
+    uint32_t dcr_count;
+    bool dcr, dcr_closed;
+    uint32_t dcr_initiator, dcr_connect_psn;
+    uint64_t dcr_connection;
+};
+
+struct lane {
+    struct qp_context *head, *tail;
+    struct packet *stalled; /* built, no credit yet */
+};
+
+struct hca_port {
+    struct hca *hca;
+    struct net_port *net_port;
+    struct port_info *info;
+    struct port_info *home; /* where the attributes lie without a device */
+    union fabric_gid gid0;  /* as the host's table has it */
+    struct lane lanes[PORT_VLS];
+    sim_event kick;
+    bool running; /* answers to what is being received go out at its end */
+};
+
+struct hca {
+    struct net *net;
+    struct sim *sim;
+    struct net_node *node;
+    const char *label; /* of trace lines */
+    char name[FABRIC_NAME_MAX];
+    const struct hca_profile *profile;
+    uint32_t caps;
+    uint64_t sys_image_guid;
+    bool removed, discard_payload;
+    struct hca_arena arena;
+    struct table pds, keys, cqs, srqs, qps, ahs, mcasts;
+    struct scramble key_scramble, qpn_scramble;
+    uint8_t port_count;
+    struct hca_port *ports;       /* port_num - 1 */
+    struct qp_context **contexts; /* by index of the queue pair */
+    uint32_t context_capacity;
+    struct hca_notify notify;
+    hca_trap_handler trap_handler;
+    void *trap_context;
+    struct hca_event *events; /* ring */
+    uint32_t event_head, event_tail, event_capacity;
+};
+
+static inline bool hca_has(const struct hca *hca, enum fabric_cap cap)
+{
+    return (hca->caps & (uint32_t)cap) != 0;
+}
+
+/* ---- port.c: sending and receiving */
+struct hca_port *port_of(struct hca *hca, uint8_t port_num);
+void context_ready(struct qp_context *ctx);
+void context_unqueue(struct qp_context *ctx);
+void port_drop_stalled(struct hca_port *port);
+struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_t psn);
+void packet_finish(const struct hca_port *port, struct packet *packet);
+void packet_trace(struct hca *hca, const char *what, const struct packet *packet,
+                  const char *reason);
+void packet_drop(struct hca *hca, struct packet *packet, const char *reason);
+void port_receive(void *context, struct net_port *net_port, struct packet *packet);
+void port_can_send(void *context, struct net_port *net_port, uint8_t vl);
+void port_changed(void *context, struct net_port *net_port, const struct port_info *before);
+
+/* ---- receive.c: which queue pair an arrived packet is for, if any */
+void receive_packet(struct hca *hca, struct hca_port *port, struct packet *packet);
+
+/* ---- requester.c */
+void requester_reset(struct qp_context *ctx);
+struct packet *requester_next(struct qp_context *ctx);
+void requester_response(struct qp_context *ctx, struct packet *packet);
+void requester_fail(struct qp_context *ctx, enum fabric_wc_status status);
+void requester_complete(struct qp_context *ctx, enum fabric_wc_status status); /* the oldest */
+bool requester_rewind(struct qp_context *ctx); /* counts a retry; false: that was one too many */
+void requester_check_drained(struct qp_context *ctx);
+struct send_slot *requester_slot(struct qp_context *ctx, uint32_t counter);
+void send_slot_release(struct hca *hca, struct send_slot *slot);
+
+/* ---- request.c: building requests */
+struct packet *request_build(struct qp_context *ctx);
+bool request_prepare(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot);
+
+/* ---- timer.c */
+void timer_await(struct qp_context *ctx); /* starts the ACK timer unless it runs */
+void timer_progress(struct qp_context *ctx);
+void timer_rnr(struct qp_context *ctx, uint8_t code);
+void timer_stop(struct qp_context *ctx);
+void timer_cancel(struct qp_context *ctx); /* before the context goes */
+
+/* ---- responder.c */
+void responder_reset(struct qp_context *ctx);
+void responder_request(struct qp_context *ctx, struct packet *packet);
+struct packet *responder_next(struct qp_context *ctx);
+void responder_nak(struct qp_context *ctx, enum rules_nak nak);
+void responder_ack(struct qp_context *ctx, uint32_t psn);
+
+/* ---- resource.c: READs and atomics */
+void resource_read(struct qp_context *ctx, struct packet *packet);
+void resource_atomic(struct qp_context *ctx, struct packet *packet);
+void resource_duplicate(struct qp_context *ctx, struct packet *packet);
+struct packet *resource_next(struct qp_context *ctx);
+void resources_drop(struct qp_context *ctx);
+
+/* ---- landing.c: bytes of RDMA WRITEs into memory */
+void landing_begin(struct qp_context *ctx);
+void landing_packet(struct qp_context *ctx, struct packet *packet); /* takes it */
+void landing_end(struct qp_context *ctx);                           /* everything is there */
+void landing_abandon(struct qp_context *ctx); /* some of it lands, the rest never does */
+
+/* ---- memory.c */
+struct key_state *key_find(const struct hca *hca, uint32_t key);
+void *key_host(const struct key_state *key, uint64_t addr);
+bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
+                uint32_t access);
+bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
+                  uint32_t access);
+bool memory_scatter(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
+                    uint32_t offset, const uint8_t *bytes, uint32_t length);
+void payload_give_back(struct hca *hca, struct payload *payload); /* detaches, then unrefs */
+void windows_end_revoking(struct hca *hca);                       /* each with its event */
+void windows_cancel(struct hca *hca); /* without events: the device is being destroyed */
+
+/* ---- dc.c */
+void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet);
+void dc_drop_all(struct qp_context *target);
+struct packet *dc_disconnect(struct qp_context *ctx);
+
+/* ---- ud.c */
+struct packet *ud_next(struct qp_context *ctx);
+void ud_receive(struct qp_context *ctx, struct hca_port *port, struct packet *packet);
+
+/* ---- qp.c */
+struct qp_context *context_of(const struct hca *hca, const struct qp_state *qp);
+struct qp_context *context_by_number(const struct hca *hca, uint32_t qp_num);
+void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state);
+void qp_enter_error(struct qp_context *ctx);     /* flushes */
+void qp_drop_everything(struct qp_context *ctx); /* without completions */
+void qp_flush_sends(struct qp_context *ctx);
+void qp_flush_recvs(struct qp_context *ctx);
+bool qp_take_recv(struct qp_context *ctx, struct recv_wqe *out);
+uint32_t qp_next_recv_length(const struct qp_context *ctx); /* 0: there is none */
+void context_free(struct qp_context *ctx);
+
+/* ---- cq.c */
+void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t qp_id,
+             uint32_t release, bool solicited);
+void cq_push_send(struct qp_context *ctx, const struct send_wqe *wqe, enum fabric_wc_status status);
+void cq_push_recv(struct qp_context *ctx, const struct recv_wqe *recv, struct hca_wc *wc,
+                  bool solicited);
+
+/* ---- event.c */
+void event_push(struct hca *hca, const struct hca_event *event);
+void event_qp(struct qp_context *ctx, enum fabric_async_type type);
+void event_port(struct hca *hca, uint8_t port_num, enum fabric_async_type type);
+void event_trap(struct hca_port *port, uint16_t number, const struct packet *packet, uint32_t key);
+
+#endif

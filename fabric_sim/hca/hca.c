@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fabric_sim/hca/hca.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric_sim/hca/engine.h"
+#include "src/fabric/planted.h"
+
+/* ------------------------------------------------------------------ create, destroy */
+
+static void init_tables(struct hca *hca)
+{
+    const struct hca_profile *p = hca->profile;
+    table_init(&hca->pds, sizeof(struct pd_state), p->max_pd);
+    table_init(&hca->keys, sizeof(struct key_state), p->max_mr + p->max_mw - 2);
+    table_init(&hca->cqs, sizeof(struct cq_state), p->max_cq);
+    table_init(&hca->srqs, sizeof(struct srq_state), p->max_srq);
+    table_init(&hca->qps, sizeof(struct qp_state), p->max_qp);
+    table_init(&hca->ahs, sizeof(struct ah_state), p->max_ah);
+    table_init(&hca->mcasts, sizeof(struct mcast_state), p->max_mcast_attach);
+}
+
+static void init_ports(struct hca *hca)
+{
+    hca->port_count = net_node_ports(hca->node);
+    assert(hca->port_count > 0);
+    hca->ports = calloc(hca->port_count, sizeof(hca->ports[0]));
+    if (!hca->ports)
+        abort();
+    uint32_t chunk = hca_arena_chunk(&hca->arena, hca->port_count * sizeof(struct port_info));
+    struct port_info *infos = hca_arena_at(&hca->arena, chunk);
+    for (uint8_t i = 0; i < hca->port_count; i++) {
+        struct hca_port *port = &hca->ports[i];
+        port->hca = hca;
+        port->net_port = net_node_port(hca->node, (uint8_t)(i + 1));
+        port->home = net_port_info(port->net_port);
+        net_port_place_info(port->net_port, &infos[i]);
+        port->info = net_port_info(port->net_port);
+        if (port->info->pkey_count == 0 || port->info->pkey_count > hca->profile->pkey_count)
+            port->info->pkey_count = hca->profile->pkey_count;
+        if (port->info->gid_count == 0 || port->info->gid_count > hca->profile->gid_count)
+            port->info->gid_count = hca->profile->gid_count;
+        port->gid0 = port->info->gids[0].gid;
+    }
+}
+
+struct hca *hca_create(struct net *net, const struct hca_init *init)
+{
+    assert(net && init && init->node && init->profile);
+    struct hca *hca = calloc(1, sizeof(*hca));
+    if (!hca)
+        abort();
+    hca->net = net;
+    hca->sim = net_sim(net);
+    hca->node = init->node;
+    hca->label = net_node_name(init->node);
+    snprintf(hca->name, sizeof(hca->name), "%s", init->name ? init->name : hca->label);
+    hca->profile = init->profile;
+    hca->caps = init->profile->caps & init->caps;
+    hca->discard_payload = init->discard_payload;
+    hca->sys_image_guid = init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
+    hca->key_scramble = scramble_make(sim_random(hca->sim), 32);
+    hca->qpn_scramble = scramble_make(sim_random(hca->sim), 24);
+    init_tables(hca);
+    init_ports(hca);
+    struct net_owner owner = {.context = hca,
+                              .receive = port_receive,
+                              .changed = port_changed,
+                              .can_send = port_can_send};
+    net_node_set_owner(init->node, &owner);
+    return hca;
+}
+
+void hca_destroy(struct hca *hca)
+{
+    assert(hca);
+    memset(&hca->notify, 0, sizeof(hca->notify));
+    struct net_owner nobody = {.context = NULL};
+    net_node_set_owner(hca->node, &nobody);
+    windows_cancel(hca);
+    for (uint32_t i = 0; i < hca->qps.used; i++)
+        if (hca->contexts[i])
+            context_free(hca->contexts[i]);
+    for (uint8_t i = 0; i < hca->port_count; i++) {
+        struct hca_port *port = &hca->ports[i];
+        if (port->kick)
+            sim_cancel(hca->sim, port->kick);
+        port_drop_stalled(port);
+        net_port_place_info(port->net_port, port->home);
+    }
+    free(hca->contexts);
+    free(hca->events);
+    free(hca->ports);
+    hca_arena_free(&hca->arena);
+    free(hca);
+}
+
+void hca_remove(struct hca *hca)
+{
+    assert(hca);
+    if (hca->removed)
+        return;
+    for (uint32_t i = 0; i < hca->qps.used; i++) {
+        struct qp_context *ctx = hca->contexts[i];
+        if (ctx && ctx->qp->state != FABRIC_QPS_RESET)
+            qp_enter_error(ctx);
+    }
+    windows_end_revoking(hca);
+    struct hca_event event = {.kind = HCA_EVENT_ASYNC, .type = FABRIC_ASYNC_DEVICE_FATAL};
+    event_push(hca, &event);
+    hca->removed = true;
+}
+
+/* ------------------------------------------------------------------ queries */
+
+const char *hca_name(const struct hca *hca)
+{
+    return hca->name;
+}
+
+struct net_node *hca_node(const struct hca *hca)
+{
+    return hca->node;
+}
+
+const struct hca_profile *hca_profile(const struct hca *hca)
+{
+    return hca->profile;
+}
+
+uint32_t hca_caps(const struct hca *hca)
+{
+    return hca->caps;
+}
+
+bool hca_is_removed(const struct hca *hca)
+{
+    return hca->removed;
+}
+
+size_t hca_memory(const struct hca *hca)
+{
+    size_t bytes = sizeof(*hca) + hca->arena.bytes + hca->port_count * sizeof(hca->ports[0]);
+    bytes += hca->context_capacity * sizeof(hca->contexts[0]);
+    bytes += hca->event_capacity * sizeof(hca->events[0]);
+    for (uint32_t i = 0; i < hca->qps.used; i++) {
+        const struct qp_context *ctx = hca->contexts[i];
+        if (ctx)
+            bytes +=
+                (1 + ctx->dcr_count) * sizeof(*ctx) + ctx->qp->sq_depth * sizeof(ctx->req.slots[0]);
+    }
+    return bytes;
+}
+
+void hca_device_query(const struct hca *hca, struct fabric_device_attr *out)
+{
+    assert(hca && out);
+    const struct hca_profile *p = hca->profile;
+    *out = (struct fabric_device_attr){.node_guid = net_node_guid(hca->node),
+                                       .sys_image_guid = hca->sys_image_guid,
+                                       .vendor_id = p->vendor_id,
+                                       .vendor_part_id = p->vendor_part_id,
+                                       .hw_ver = p->hw_ver,
+                                       .caps = hca->caps,
+                                       .num_ports = hca->port_count,
+                                       .max_rd_atomic = p->max_rd_atomic,
+                                       .max_init_rd_atomic = p->max_init_rd_atomic,
+                                       .local_ca_ack_delay = p->local_ca_ack_delay,
+                                       .max_qp = p->max_qp,
+                                       .max_qp_wr = p->max_qp_wr,
+                                       .max_sge = p->max_sge,
+                                       .max_cq = p->max_cq,
+                                       .max_cqe = p->max_cqe,
+                                       .max_mr = p->max_mr,
+                                       .max_srq = p->max_srq,
+                                       .max_ah = p->max_ah,
+                                       .max_inline = p->max_inline,
+                                       .max_mr_size = p->max_mr_size};
+    snprintf(out->name, sizeof(out->name), "%s", hca->name);
+    snprintf(out->fw_ver, sizeof(out->fw_ver), "%s", p->fw_ver);
+    snprintf(out->driver, sizeof(out->driver), "%s", p->driver);
+}
+
+static enum fabric_error port_info_of(const struct hca *hca, uint8_t port_num,
+                                      const struct hca_port **out)
+{
+    if (hca->removed)
+        return ERR_DEVICE_REMOVED;
+    if (port_num < 1 || port_num > hca->port_count)
+        return ERR_INVALID_ARGUMENT;
+    *out = &hca->ports[port_num - 1];
+    return FABRIC_OK;
+}
+
+enum fabric_error hca_port_query(const struct hca *hca, uint8_t port_num,
+                                 struct fabric_port_attr *out)
+{
+    assert(out);
+    const struct hca_port *port;
+    enum fabric_error error = port_info_of(hca, port_num, &port);
+    if (error)
+        return error;
+    const struct port_info *info = port->info;
+    *out = (struct fabric_port_attr){.port_num = port_num,
+                                     .state = info->state,
+                                     .link_layer = info->link_layer,
+                                     .lid = info->lid,
+                                     .sm_lid = info->sm_lid,
+                                     .phys_state = info->state == FABRIC_PORT_DOWN ? 2 : 5,
+                                     .sm_sl = info->sm_sl,
+                                     .lmc = info->lmc,
+                                     .max_mtu = info->mtu_cap,
+                                     .active_mtu = info->active_mtu,
+                                     .flags = info->grh_required ? FABRIC_PORT_GRH_REQUIRED : 0u,
+                                     .gid_tbl_len = info->gid_count,
+                                     .pkey_tbl_len = info->pkey_count,
+                                     .active_speed_mbps = info->rate_mbps,
+                                     .active_width = 4,
+                                     .port_guid = info->guid,
+                                     .bad_pkey_cntr = (uint32_t)info->counters.bad_pkey,
+                                     .qkey_viol_cntr = (uint32_t)info->counters.bad_qkey};
+    return FABRIC_OK;
+}
+
+enum fabric_error hca_gid_query(const struct hca *hca, uint8_t port_num, uint32_t index,
+                                struct fabric_gid_entry *out)
+{
+    static const union fabric_gid none;
+    assert(out);
+    const struct hca_port *port;
+    enum fabric_error error = port_info_of(hca, port_num, &port);
+    if (error)
+        return error;
+    if (index >= port->info->gid_count)
+        return ERR_NOT_FOUND;
+    const struct port_gid *entry = &port->info->gids[index];
+    union fabric_gid gid = index == 0 ? port->gid0 : entry->gid;
+    if (memcmp(&gid, &none, sizeof(gid)) == 0)
+        return ERR_NOT_FOUND;
+    *out = (struct fabric_gid_entry){.gid = gid, .type = entry->type, .index = index};
+    snprintf(out->netdev, sizeof(out->netdev), "%s", entry->netdev);
+    return FABRIC_OK;
+}
+
+enum fabric_error hca_pkey_query(const struct hca *hca, uint8_t port_num, uint32_t index,
+                                 uint16_t *out)
+{
+    assert(out);
+    const struct hca_port *port;
+    enum fabric_error error = port_info_of(hca, port_num, &port);
+    if (error)
+        return error;
+    if (index >= port->info->pkey_count)
+        return ERR_PKEY_INDEX_RANGE;
+    *out = port->info->pkeys[index];
+    return FABRIC_OK;
+}
+
+enum fabric_error hca_counters_query(const struct hca *hca, uint8_t port_num,
+                                     struct fabric_port_counters *out)
+{
+    assert(out);
+    const struct hca_port *port;
+    enum fabric_error error = port_info_of(hca, port_num, &port);
+    if (error)
+        return error;
+    *out = port->info->counters;
+    return FABRIC_OK;
+}

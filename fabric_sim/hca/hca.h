@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A simulated HCA, shared by every front: the verbs of vol. 1, chapter 11, in our own types, a
+ * superset of what fabric.h needs. It sits at a node of the net and runs in virtual time.
+ *
+ * Rules for every function unless it says otherwise:
+ *  - Nothing waits. What happens later is a completion in a CQ or an entry of the event queue; the
+ *    front learns of each through the notifier.
+ *  - A failed constructor leaves nothing behind and *out untouched. A wrong handle aborts.
+ *  - After hca_remove every function that returns an error returns device_removed; polling goes on.
+ *  - Addresses in work requests lie in the address space that their key was registered with (iova),
+ *    only inline data is given by its host address. Memory stays the caller's, and stays mapped
+ *    until its region is deregistered.
+ *  - Times are ns of the virtual clock, sizes bytes, GIDs network order, integers host order.
+ */
+#ifndef FABRIC_SIM_HCA_HCA_H
+#define FABRIC_SIM_HCA_HCA_H
+
+#include "fabric_sim/hca/profile.h"
+#include "fabric_sim/world/net.h"
+
+struct hca;
+
+/* Handles; id 0 is none. A destroyed one is recognised. */
+typedef struct {
+    uint32_t id;
+} hca_pd;
+typedef struct {
+    uint32_t id;
+} hca_mr;
+typedef struct {
+    uint32_t id;
+} hca_mw;
+typedef struct {
+    uint32_t id;
+} hca_cq;
+typedef struct {
+    uint32_t id;
+} hca_srq;
+typedef struct {
+    uint32_t id;
+} hca_qp;
+typedef struct {
+    uint32_t id;
+} hca_ah;
+
+/* ------------------------------------------------------------------ device and ports */
+
+struct hca_init {
+    struct net_node *node; /* kind NET_HCA; its owner becomes this HCA */
+    const char *name;      /* mlx5_0 */
+    const struct hca_profile *profile;
+    uint32_t caps;           /* masks profile->caps; all ones: everything */
+    uint64_t sys_image_guid; /* 0: the node's GUID */
+    bool discard_payload;    /* benchmarks: packets are complete, but no payload is copied */
+};
+
+/* The HCA takes over the node's ports: their attributes move into its state. Never fails. */
+struct hca *hca_create(struct net *net, const struct hca_init *init);
+/* Everything still open goes with it, without completions or events; the node has no owner then
+ * and keeps the attributes of its ports. */
+void hca_destroy(struct hca *hca);
+
+const char *hca_name(const struct hca *hca);
+struct net_node *hca_node(const struct hca *hca);
+const struct hca_profile *hca_profile(const struct hca *hca);
+uint32_t hca_caps(const struct hca *hca); /* effective: the profile's, masked */
+size_t hca_memory(const struct hca *hca); /* bytes held */
+
+/* The device vanishes (vol. 1, chapter 11.6.3.3): posts not yet complete are completed as
+ * WR_FLUSH_ERR, windows being revoked end, then DEVICE_FATAL is raised and nothing after it. */
+void hca_remove(struct hca *hca);
+bool hca_is_removed(const struct hca *hca);
+
+void hca_device_query(const struct hca *hca, struct fabric_device_attr *out);
+/* port_num from 1 to the number of ports, else invalid_argument. */
+enum fabric_error hca_port_query(const struct hca *hca, uint8_t port_num,
+                                 struct fabric_port_attr *out);
+/* not_found for a hole or past the end. With GID_CACHE_STALE entry 0 may be an old one. */
+enum fabric_error hca_gid_query(const struct hca *hca, uint8_t port_num, uint32_t index,
+                                struct fabric_gid_entry *out);
+enum fabric_error hca_pkey_query(const struct hca *hca, uint8_t port_num, uint32_t index,
+                                 uint16_t *out);
+enum fabric_error hca_counters_query(const struct hca *hca, uint8_t port_num,
+                                     struct fabric_port_counters *out);
+
+/* ------------------------------------------------------------------ notification, events */
+
+enum hca_event_kind {
+    HCA_EVENT_ASYNC,      /* type */
+    HCA_EVENT_MW_REVOKED, /* mw, whose handle is gone: no access through its key any more */
+};
+
+struct hca_event {
+    uint64_t time;
+    enum hca_event_kind kind;
+    enum fabric_async_type type;
+    uint8_t port_num; /* of a port event, else 0 */
+    hca_qp qp;        /* whose event it is; the others are 0 */
+    hca_cq cq;
+    hca_srq srq;
+    hca_mw mw;
+    uint64_t context; /* of that queue pair, CQ, SRQ or window */
+};
+
+/* Both are called once per new entry, at once, in the order in which things happened. They may poll
+ * but not post, modify, create or destroy. Either may be null. */
+struct hca_notify {
+    void *context;
+    void (*completion)(void *context, struct hca *hca, hca_cq cq, bool solicited);
+    void (*event)(void *context, struct hca *hca);
+};
+void hca_set_notify(struct hca *hca, const struct hca_notify *notify);
+
+/* Takes the oldest event; false when there is none. */
+bool hca_event_poll(struct hca *hca, struct hca_event *out);
+
+/* A trap that the port wants sent to its subnet manager (vol. 1, chapter 14.2.5.1, table 131). */
+struct hca_trap {
+    uint16_t number; /* 257 bad P_Key, 258 bad Q_Key */
+    uint8_t port_num, sl;
+    uint16_t lid1, lid2; /* source and destination of the offending packet */
+    uint32_t key, qp1, qp2;
+};
+typedef void (*hca_trap_handler)(void *context, struct hca *hca, const struct hca_trap *trap);
+void hca_set_trap_handler(struct hca *hca, hca_trap_handler handler, void *context);
+
+/* ------------------------------------------------------------------ memory */
+
+enum hca_access { /* values of ibv_access_flags */
+                  HCA_ACCESS_LOCAL_WRITE = 1,
+                  HCA_ACCESS_REMOTE_WRITE = 2,
+                  HCA_ACCESS_REMOTE_READ = 4,
+                  HCA_ACCESS_REMOTE_ATOMIC = 8,
+                  HCA_ACCESS_MW_BIND = 16,
+};
+
+/* resources_exhausted */
+enum fabric_error hca_pd_alloc(struct hca *hca, hca_pd *out);
+/* invalid_argument while something is in it */
+enum fabric_error hca_pd_dealloc(struct hca *hca, hca_pd pd);
+
+/* Registers length (1 or more) bytes at addr under the addresses [iova, iova + length). Errors:
+ * registration_failed (too long), invalid_argument (wraps, alignment, remote write without local
+ * write), resources_exhausted. lkey and rkey have one value, as on most devices. */
+enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64_t length,
+                                  uint64_t iova, uint32_t access, uint64_t context, hca_mr *out,
+                                  uint32_t *key);
+/* No access through its key after it returned. invalid_argument while windows are bound to it. */
+enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr);
+/* The iova of a host address under a local key; false when the key is not valid here or the address
+ * is outside. For fronts whose programs name local memory by host addresses. */
+bool hca_mr_iova(const struct hca *hca, uint32_t lkey, const void *addr, uint64_t *iova);
+
+/* Opens a window on [iova, iova + length) of mr under a fresh key; access is a set of the REMOTE_
+ * bits. REMOTE_WRITE and _ATOMIC need LOCAL_WRITE of the region (vol. 1, chapter 10.6.6.2). Errors:
+ * invalid_argument (outside the region, access), resources_exhausted. */
+enum fabric_error hca_mw_open(struct hca *hca, hca_mr mr, uint64_t iova, uint64_t length,
+                              uint32_t access, uint64_t context, hca_mw *out, uint32_t *rkey);
+/* Starts taking the key back; one MW_REVOKED event follows, also when the device is removed
+ * meanwhile. Until then peers may still touch the memory; afterwards nothing does, and the value
+ * of the key is not given out again soon. */
+void hca_mw_revoke(struct hca *hca, hca_mw mw);
+/* Ends a window at once and without an event, also one being revoked: for the teardown of a program
+ * whose queue pairs are gone, so that no peer has a way to it. */
+void hca_mw_end(struct hca *hca, hca_mw mw);
+
+/* ------------------------------------------------------------------ completion queues */
+
+enum hca_wc_opcode { /* the first five are those of fabric_wc_opcode */
+                     HCA_WC_SEND,
+                     HCA_WC_RDMA_WRITE,
+                     HCA_WC_RDMA_READ,
+                     HCA_WC_RECV,
+                     HCA_WC_RECV_RDMA_WITH_IMM,
+                     HCA_WC_COMP_SWAP,
+                     HCA_WC_FETCH_ADD,
+};
+
+/* With a status other than SUCCESS only wr_id, qp, qp_num, status, vendor_err, is_send, context and
+ * time hold (vol. 1, chapter 11.4.2.1). */
+struct hca_wc {
+    uint64_t wr_id;
+    uint64_t context; /* of the queue pair */
+    uint64_t time;
+    hca_qp qp;
+    uint32_t qp_num;
+    uint32_t vendor_err;
+    uint32_t byte_len; /* receives, READs, atomics; UD receives count the 40 bytes of the GRH */
+    uint32_t imm;
+    uint32_t src_qp;     /* UD, DC */
+    uint16_t slid;       /* UD */
+    uint16_t pkey_index; /* UD */
+    uint8_t sl, dlid_path_bits;
+    uint8_t status; /* enum fabric_wc_status */
+    uint8_t opcode; /* enum hca_wc_opcode */
+    bool is_send, with_imm, with_grh;
+};
+
+enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t context, hca_cq *out);
+/* invalid_argument while a queue pair uses it. Completions not polled are gone. */
+enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq cq);
+/* Takes up to capacity completions, oldest first, and returns their number. */
+size_t hca_cq_poll(struct hca *hca, hca_cq cq, struct hca_wc *wcs, size_t capacity);
+
+/* ------------------------------------------------------------------ address handles */
+
+/* invalid_argument (port), grh_unavailable (the port demands a GRH), resources_exhausted. Posts
+ * copy it. */
+enum fabric_error hca_ah_create(struct hca *hca, hca_pd pd, const struct fabric_av *av,
+                                hca_ah *out);
+void hca_ah_destroy(struct hca *hca, hca_ah ah);
+
+/* ------------------------------------------------------------------ queue pairs */
+
+enum hca_qp_type {
+    HCA_QP_RC,
+    HCA_QP_UC, /* not offered */
+    HCA_QP_UD,
+    HCA_QP_XRC_INI, /* not offered */
+    HCA_QP_XRC_TGT, /* not offered */
+    HCA_QP_DCI,
+    HCA_QP_DCT,
+};
+
+struct hca_qp_init {
+    enum hca_qp_type type;
+    hca_pd pd;
+    hca_cq send_cq, recv_cq; /* a DCT has no send side: ignored, a DCI no receive side */
+    hca_srq srq;             /* id 0: own receive queue; DCT requires one */
+    uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
+    uint32_t max_inline;
+    bool sq_sig_all;
+    uint64_t dc_access_key; /* DCT */
+    uint64_t context;
+};
+
+enum hca_qp_attr_mask { /* values of ibv_qp_attr_mask */
+                        HCA_QP_STATE = 1 << 0,
+                        HCA_QP_CUR_STATE = 1 << 1,
+                        HCA_QP_EN_SQD_ASYNC_NOTIFY = 1 << 2,
+                        HCA_QP_ACCESS_FLAGS = 1 << 3,
+                        HCA_QP_PKEY_INDEX = 1 << 4,
+                        HCA_QP_PORT = 1 << 5,
+                        HCA_QP_QKEY = 1 << 6,
+                        HCA_QP_AV = 1 << 7,
+                        HCA_QP_PATH_MTU = 1 << 8,
+                        HCA_QP_TIMEOUT = 1 << 9,
+                        HCA_QP_RETRY_CNT = 1 << 10,
+                        HCA_QP_RNR_RETRY = 1 << 11,
+                        HCA_QP_RQ_PSN = 1 << 12,
+                        HCA_QP_MAX_QP_RD_ATOMIC = 1 << 13,
+                        HCA_QP_ALT_PATH = 1 << 14,
+                        HCA_QP_MIN_RNR_TIMER = 1 << 15,
+                        HCA_QP_SQ_PSN = 1 << 16,
+                        HCA_QP_MAX_DEST_RD_ATOMIC = 1 << 17,
+                        HCA_QP_PATH_MIG_STATE = 1 << 18,
+                        HCA_QP_CAP = 1 << 19,
+                        HCA_QP_DEST_QPN = 1 << 20,
+};
+
+struct hca_qp_attr {
+    enum fabric_qp_state state, cur_state;
+    bool en_sqd_async_notify;
+    uint8_t port_num;
+    uint16_t pkey_index;
+    uint32_t access;
+    uint32_t qkey;
+    enum fabric_mtu path_mtu;
+    struct fabric_av av;
+    uint32_t dest_qp_num, rq_psn, sq_psn; /* 24 bits */
+    uint8_t max_rd_atomic, max_dest_rd_atomic;
+    uint8_t min_rnr_timer, timeout, retry_cnt, rnr_retry;
+};
+
+struct hca_qp_info {
+    struct hca_qp_attr attr; /* as last set; PSNs as they stand */
+    enum hca_qp_type type;
+    uint32_t qp_num; /* 0 for a DCT before RTR */
+    uint32_t sq_outstanding, rq_outstanding;
+    bool sq_draining; /* SQD, and not yet drained */
+};
+
+/* In RESET. Errors: dc_unsupported, not_supported (type), invalid_argument (limits, a DCT without
+ * an SRQ), resources_exhausted. */
+enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init, hca_qp *out);
+/* Vol. 1, chapter 11.2.4.2. Errors, with nothing changed: invalid_argument (transition, attribute
+ * missing, not allowed or out of range), pkey_index_range, pkey_empty, grh_unavailable,
+ * mtu_above_active. To ERR: what was accepted completes as WR_FLUSH_ERR, in order. To RESET: what
+ * was accepted is dropped, without completions. */
+enum fabric_error hca_qp_modify(struct hca *hca, hca_qp qp, const struct hca_qp_attr *attr,
+                                uint32_t mask);
+/* The mask of the attributes that the transition to `state` requires, HCA_QP_STATE included. */
+uint32_t hca_qp_required_mask(enum hca_qp_type type, enum fabric_qp_state from,
+                              enum fabric_qp_state to);
+enum fabric_error hca_qp_query(const struct hca *hca, hca_qp qp, struct hca_qp_info *out);
+/* No peer reaches memory through it after it returned. What was accepted is dropped; completions
+ * already in a CQ stay there. Never fails. */
+void hca_qp_destroy(struct hca *hca, hca_qp qp);
+/* UD: packets to this multicast group come too. invalid_argument, resources_exhausted. */
+enum fabric_error hca_qp_attach(struct hca *hca, hca_qp qp, const union fabric_gid *gid,
+                                uint16_t mlid);
+void hca_qp_detach(struct hca *hca, hca_qp qp, const union fabric_gid *gid, uint16_t mlid);
+
+/* ------------------------------------------------------------------ work requests */
+
+struct hca_sge {
+    uint64_t addr; /* iova; a host address for inline data */
+    uint32_t length;
+    uint32_t lkey;
+};
+
+enum hca_wr_opcode { /* the first five are those of fabric_wr_opcode */
+                     HCA_WR_SEND,
+                     HCA_WR_SEND_WITH_IMM,
+                     HCA_WR_RDMA_WRITE,
+                     HCA_WR_RDMA_WRITE_WITH_IMM,
+                     HCA_WR_RDMA_READ,
+                     HCA_WR_ATOMIC_CMP_AND_SWP,
+                     HCA_WR_ATOMIC_FETCH_AND_ADD,
+};
+
+enum hca_send_flag { /* values of fabric_send_flag */
+                     HCA_SEND_FENCE = 1,
+                     HCA_SEND_SIGNALED = 2,
+                     HCA_SEND_SOLICITED = 4,
+                     HCA_SEND_INLINE = 8,
+};
+
+struct hca_send_wr {
+    uint64_t wr_id;
+    enum hca_wr_opcode opcode;
+    uint32_t flags; /* set of enum hca_send_flag */
+    const struct hca_sge *sges;
+    uint32_t sge_count;
+    uint32_t imm;
+    uint64_t remote_addr;
+    uint32_t rkey;
+    uint64_t compare_add, swap; /* atomics, 8 bytes */
+    hca_ah ah;                  /* UD, DCI */
+    uint32_t dest_qp;           /* UD: its number; DCI: the target's number */
+    uint32_t qkey;              /* UD; bit 31 set: the queue pair's own (vol. 1, 10.2.5) */
+    uint64_t dc_access_key;     /* DCI */
+};
+
+struct hca_recv_wr {
+    uint64_t wr_id;
+    const struct hca_sge *sges;
+    uint32_t sge_count;
+};
+
+/* Promises and errors as fabric.h states them at qp_post_send and qp_post_recv. */
+enum fabric_error hca_post_send(struct hca *hca, hca_qp qp, const struct hca_send_wr *wr);
+enum fabric_error hca_post_recv(struct hca *hca, hca_qp qp, const struct hca_recv_wr *wr);
+
+enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,
+                                 uint64_t context, hca_srq *out);
+/* invalid_argument while a queue pair uses it. Receives not consumed never complete. */
+enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq srq);
+/* One SRQ_LIMIT_REACHED event when fewer than limit receives are left; 0 disarms. */
+enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq srq, uint32_t limit);
+enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq srq, const struct hca_recv_wr *wr);
+
+#endif

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The ports of a device. Queue pairs with something to send take turns per lane, one packet each
+ * (HA-2.9); a packet without credit waits and its lane with it.
+ */
+#include "fabric_sim/hca/engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+
+#define LOOPBACK_DELAY 500 /* ns, a packet to a queue pair of the same port */
+
+struct hca_port *port_of(struct hca *hca, uint8_t port_num)
+{
+    assert(port_num >= 1 && port_num <= hca->port_count);
+    return &hca->ports[port_num - 1];
+}
+
+/* ------------------------------------------------------------------ trace */
+
+void packet_trace(struct hca *hca, const char *what, const struct packet *packet,
+                  const char *reason)
+{
+    const struct rules_opcode *op = rules_opcode(packet->opcode);
+    SIM_TRACE(hca->sim, hca->label,
+              "%s %s_%s slid=%u dlid=%u sl=%u vl=%u dqpn=0x%06x psn=%u pkey=0x%04x len=%u%s%s%s",
+              what, rules_transport_name(packet->opcode), op->name, (unsigned)packet->slid,
+              (unsigned)packet->dlid, (unsigned)packet->sl, (unsigned)packet->vl,
+              (unsigned)packet->dest_qp, (unsigned)packet->psn, (unsigned)packet->pkey,
+              (unsigned)packet->payload_length, packet->is_global ? " grh" : "",
+              reason ? " reason=" : "", reason ? reason : "");
+}
+
+void packet_drop(struct hca *hca, struct packet *packet, const char *reason)
+{
+    if (sim_trace_on(hca->sim))
+        packet_trace(hca, "drop", packet, reason);
+    net_free(hca->net, packet);
+}
+
+/* ------------------------------------------------------------------ building */
+
+/* Bytes on the wire (chapters 5 and 7; RoCE v2 as its annex A17). */
+static uint16_t wire_bytes(const struct packet *packet, bool ethernet)
+{
+    const struct rules_opcode *op = rules_opcode(packet->opcode);
+    uint32_t bytes = 12 + (packet->payload_length + 3) / 4 * 4 + 4; /* BTH, payload, ICRC */
+    if (ethernet)
+        bytes += 14 + 40 + 8 + 4; /* Ethernet, IPv6, UDP, FCS */
+    else
+        bytes += 8 + (packet->is_global ? 40u : 0u) + 2; /* LRH, GRH, VCRC */
+    bytes += op->reth ? 16u : 0u;
+    bytes += op->aeth ? 4u : 0u;
+    bytes += op->imm ? 4u : 0u;
+    bytes += op->atomic_eth ? 28u : 0u;
+    bytes += op->atomic_ack_eth ? 8u : 0u;
+    bytes += (packet->opcode & 0xe0) == BTH_UD ? 8u : 0u;
+    bytes += (packet->opcode & 0xe0) == BTH_DC ? 16u : 0u;
+    assert(bytes <= UINT16_MAX);
+    return (uint16_t)bytes;
+}
+
+void packet_finish(const struct hca_port *port, struct packet *packet)
+{
+    packet->wire_bytes = wire_bytes(packet, port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET);
+}
+
+static void put_addresses(const struct hca_port *port, const struct fabric_av *av,
+                          struct packet *packet)
+{
+    const struct port_info *info = port->info;
+    packet->sl = av->sl;
+    packet->is_global = av->is_global;
+    if (info->link_layer != FABRIC_LINK_LAYER_ETHERNET) {
+        uint16_t mask = (uint16_t)((1u << info->lmc) - 1);
+        packet->dlid = av->dlid;
+        packet->slid = (uint16_t)((info->lid & ~mask) | (av->src_path_bits & mask));
+    }
+    if (!av->is_global)
+        return;
+    packet->sgid = info->gids[av->grh.sgid_index].gid;
+    packet->dgid = av->grh.dgid;
+    packet->hop_limit = av->grh.hop_limit;
+    packet->traffic_class = av->grh.traffic_class;
+    packet->flow_label = av->grh.flow_label;
+}
+
+/* Attributes of the port are read for each packet, so that a change acts at once. */
+struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_t psn)
+{
+    struct hca *hca = ctx->hca;
+    struct hca_port *port = port_of(hca, ctx->port_num);
+    struct packet *packet = net_alloc(hca->net);
+    put_addresses(port, &ctx->av, packet);
+    packet->opcode = (uint8_t)(ctx->transport | operation);
+    packet->pkey = port->info->pkeys[ctx->qp->attr.pkey_index];
+    packet->dest_qp = ctx->dest_qp;
+    packet->psn = psn;
+    if (ctx->transport == BTH_RC)
+        return packet;
+    packet->src_qp = ctx->qp->qp_num;
+    if (ctx->transport == BTH_DC) {
+        packet->dc_key = ctx->req.dc_key;
+        packet->qkey = (uint32_t)(ctx->dcr ? ctx->dcr_connection : ctx->req.connection);
+    }
+    return packet;
+}
+
+/* ------------------------------------------------------------------ sending */
+
+static void loopback(void *object, uint64_t packet)
+{
+    struct hca_port *port = object;
+    receive_packet(port->hca, port, (struct packet *)(uintptr_t)packet);
+}
+
+static bool is_own(const struct hca_port *port, const struct packet *packet)
+{
+    const struct port_info *info = port->info;
+    if (info->state != FABRIC_PORT_ACTIVE)
+        return false;
+    if (info->link_layer == FABRIC_LINK_LAYER_ETHERNET)
+        return memcmp(&packet->sgid, &packet->dgid, sizeof(packet->dgid)) == 0;
+    return packet->dlid < 0xc000 && rules_dlid(info, packet->dlid) && !PLANTED(hca_dlid_unchecked);
+}
+
+/* False: no credit; the packet stays the caller's. */
+static bool port_send(struct hca_port *port, struct packet *packet)
+{
+    struct hca *hca = port->hca;
+    packet->vl = net_sl_to_vl(port->net_port, packet->sl);
+    if (PLANTED(hca_sl_without_lane_sent) && packet->vl >= 15)
+        packet->vl = 0;
+    if (packet->vl >= 15) { /* chapter 7.6.6: the SL may not be used here */
+        port->info->counters.xmit_discards++;
+        packet_drop(hca, packet, "SL not mapped");
+        return true;
+    }
+    if (is_own(port, packet)) {
+        if (sim_trace_on(hca->sim))
+            packet_trace(hca, "tx", packet, "loopback");
+        sim_in(hca->sim, LOOPBACK_DELAY, loopback, port, (uint64_t)(uintptr_t)packet);
+        return true;
+    }
+    if (!sim_trace_on(hca->sim))
+        return net_send(port->net_port, packet);
+    struct packet header = *packet; /* the net owns the packet once it was sent */
+    if (!net_send(port->net_port, packet))
+        return false;
+    packet_trace(hca, "tx", &header, NULL);
+    return true;
+}
+
+/* The lane of the next packet: UD and DC initiators name an SL per request. */
+static uint8_t lane_of(struct qp_context *ctx, const struct hca_port *port)
+{
+    uint8_t sl = ctx->av.sl;
+    bool per_request =
+        ctx->qp->type == HCA_QP_UD || (ctx->qp->type == HCA_QP_DCI && !ctx->req.connected);
+    if (per_request && ctx->req.tx != ctx->qp->sq_head)
+        sl = send_ring_at(&ctx->hca->arena, ctx->qp, ctx->req.tx)->av.sl;
+    uint8_t vl = net_sl_to_vl(port->net_port, sl);
+    return vl < 15 ? vl : 0; /* what has no lane is dropped on the way out, in turn */
+}
+
+static void lane_append(struct hca_port *port, struct qp_context *ctx, uint8_t vl)
+{
+    struct lane *lane = &port->lanes[vl];
+    assert(!ctx->queued);
+    ctx->queued = true;
+    ctx->lane = vl;
+    ctx->next_ready = NULL;
+    if (lane->tail)
+        lane->tail->next_ready = ctx;
+    else
+        lane->head = ctx;
+    lane->tail = ctx;
+}
+
+static struct qp_context *lane_pop(struct lane *lane)
+{
+    struct qp_context *ctx = lane->head;
+    assert(ctx->queued);
+    lane->head = ctx->next_ready;
+    if (!lane->head)
+        lane->tail = NULL;
+    ctx->queued = false;
+    ctx->next_ready = NULL;
+    return ctx;
+}
+
+void context_unqueue(struct qp_context *ctx)
+{
+    if (!ctx->queued)
+        return;
+    struct lane *lane = &port_of(ctx->hca, ctx->port_num)->lanes[ctx->lane];
+    struct qp_context *before = NULL;
+    for (struct qp_context *at = lane->head; at != ctx; at = at->next_ready)
+        before = at;
+    if (before)
+        before->next_ready = ctx->next_ready;
+    else
+        lane->head = ctx->next_ready;
+    if (lane->tail == ctx)
+        lane->tail = before;
+    ctx->queued = false;
+    ctx->next_ready = NULL;
+}
+
+static struct packet *context_next(struct qp_context *ctx)
+{
+    if (ctx->qp->type == HCA_QP_UD)
+        return ud_next(ctx);
+    struct packet *packet = responder_next(ctx);
+    if (packet || ctx->dcr)
+        return packet;
+    return requester_next(ctx);
+}
+
+static void lane_run(struct hca_port *port, uint8_t vl)
+{
+    struct lane *lane = &port->lanes[vl];
+    if (lane->stalled) {
+        struct packet *packet = lane->stalled;
+        lane->stalled = NULL;
+        if (!port_send(port, packet)) {
+            lane->stalled = packet;
+            return;
+        }
+    }
+    while (lane->head) {
+        struct qp_context *ctx = lane_pop(lane);
+        uint8_t now = lane_of(ctx, port);
+        if (now != vl) {
+            lane_append(port, ctx, now);
+            continue;
+        }
+        struct packet *packet = context_next(ctx);
+        if (!packet)
+            continue;
+        if (!ctx->queued)
+            lane_append(port, ctx, vl);
+        if (!port_send(port, packet)) {
+            lane->stalled = packet;
+            return;
+        }
+    }
+}
+
+static void port_run(struct hca_port *port)
+{
+    bool again = true;
+    for (int round = 0; again && round < PORT_VLS; round++) {
+        again = false;
+        for (uint8_t vl = 0; vl < 15; vl++) {
+            struct lane *lane = &port->lanes[vl];
+            if (!lane->head || lane->stalled)
+                continue;
+            lane_run(port, vl);
+            again = true; /* it may have moved a queue pair to an earlier lane */
+        }
+    }
+}
+
+static void kick_due(void *object, uint64_t unused)
+{
+    (void)unused;
+    struct hca_port *port = object;
+    port->kick = 0;
+    port_run(port);
+}
+
+void context_ready(struct qp_context *ctx)
+{
+    if (ctx->queued || ctx->port_num == 0)
+        return;
+    struct hca_port *port = port_of(ctx->hca, ctx->port_num);
+    lane_append(port, ctx, lane_of(ctx, port));
+    if (!port->kick && !port->running)
+        port->kick = sim_in(ctx->hca->sim, 0, kick_due, port, 0);
+}
+
+void port_can_send(void *context, struct net_port *net_port, uint8_t vl)
+{
+    struct hca_port *port = port_of(context, net_port_num(net_port));
+    if (vl < 15)
+        lane_run(port, vl);
+}
+
+void port_receive(void *context, struct net_port *net_port, struct packet *packet)
+{
+    struct hca *hca = context;
+    struct hca_port *port = port_of(hca, net_port_num(net_port));
+    port->running = true; /* answers go out below, in this very event */
+    receive_packet(hca, port, packet);
+    port->running = false;
+    if (port->kick)
+        return;
+    port_run(port);
+}
+
+void port_drop_stalled(struct hca_port *port)
+{
+    for (uint8_t vl = 0; vl < PORT_VLS; vl++) {
+        if (port->lanes[vl].stalled)
+            net_free(port->hca->net, port->lanes[vl].stalled);
+        port->lanes[vl].stalled = NULL;
+    }
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Queue pairs: their life and their states (chapters 10.2.3, 10.3.1).
+ */
+#include "fabric_sim/hca/engine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+
+#define QPN_GENERATION_BITS 8u
+
+/* ------------------------------------------------------------------ finding */
+
+struct qp_context *context_of(const struct hca *hca, const struct qp_state *qp)
+{
+    struct qp_context *ctx = hca->contexts[slot_index(&qp->slot)];
+    assert(ctx && ctx->qp == qp);
+    return ctx;
+}
+
+struct qp_context *context_by_number(const struct hca *hca, uint32_t qp_num)
+{
+    uint32_t index = unscramble(&hca->qpn_scramble, qp_num) >> QPN_GENERATION_BITS;
+    if (index >= hca->qps.used)
+        return NULL;
+    struct qp_context *ctx = hca->contexts[index];
+    return ctx && ctx->qp->qp_num == qp_num ? ctx : NULL;
+}
+
+static struct qp_state *qp_find(const struct hca *hca, hca_qp handle)
+{
+    struct qp_state *qp = table_find(&hca->arena, &hca->qps, handle.id);
+    assert(qp);
+    return qp;
+}
+
+static uint32_t new_number(const struct hca *hca, struct qp_state *qp)
+{
+    const uint32_t mask = (1u << QPN_GENERATION_BITS) - 1;
+    uint32_t index = slot_index(&qp->slot);
+    uint32_t number;
+    do { /* 0 and 1 are the management queue pairs, all ones is multicast (chapter 9.2) */
+        uint32_t generation = qp->slot.generation & mask;
+        number = scramble(&hca->qpn_scramble, index << QPN_GENERATION_BITS | generation);
+        if (number > 1 && number != 0xffffff)
+            break;
+        qp->slot.generation++;
+    } while (true);
+    return number;
+}
+
+/* ------------------------------------------------------------------ flushing */
+
+void qp_flush_sends(struct qp_context *ctx)
+{
+    struct qp_state *qp = ctx->qp;
+    if (PLANTED(hca_flush_backwards) && qp->sq_head - qp->sq_tail == 2) {
+        struct send_wqe *last = send_ring_at(&ctx->hca->arena, qp, qp->sq_head - 1);
+        cq_push_send(ctx, last, FABRIC_WC_WR_FLUSH_ERR);
+        qp->sq_head--;
+    }
+    while (qp->sq_tail != qp->sq_head && !PLANTED(hca_no_flush))
+        requester_complete(ctx, FABRIC_WC_WR_FLUSH_ERR);
+    ctx->req.tx = qp->sq_tail;
+}
+
+void qp_flush_recvs(struct qp_context *ctx)
+{
+    struct responder *rsp = &ctx->rsp;
+    struct hca_wc wc = {.status = FABRIC_WC_WR_FLUSH_ERR};
+    if (rsp->has_recv)
+        cq_push_recv(ctx, &rsp->recv, &wc, false);
+    rsp->has_recv = false;
+    if (ctx->qp->srq || ctx->dcr || !ctx->qp->rq.ring)
+        return;
+    struct recv_wqe recv;
+    while (recv_ring_take(&ctx->hca->arena, &ctx->qp->rq, &recv))
+        cq_push_recv(ctx, &recv, &wc, false);
+}
+
+void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state)
+{
+    static const char *const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+    assert(state <= FABRIC_QPS_ERR);
+    SIM_TRACE(ctx->hca->sim, ctx->hca->label, "qp 0x%06x %s -> %s", (unsigned)ctx->qp->qp_num,
+              names[ctx->qp->state], names[state]);
+    ctx->qp->state = (uint8_t)state;
+    ctx->qp->attr.state = state;
+}
+
+/* Whatever is under way ends here; nothing reaches memory through this queue pair any more. */
+static void stop(struct qp_context *ctx)
+{
+    timer_stop(ctx);
+    ctx->req.rnr_waiting = false;
+    landing_abandon(ctx);
+    resources_drop(ctx);
+    dc_drop_all(ctx);
+    ctx->rsp.ack = ACK_NONE;
+    ctx->rsp.nak_sent = ctx->rsp.fatal = false;
+    ctx->rsp.previous = ENGINE_NO_OPCODE;
+}
+
+/* Chapter 10.3.1.7: sends first, then receives, each in the order of posting. With an SRQ the
+ * program learns by an event that no more of its receives are held here (chapter 10.2.9.2). */
+void qp_enter_error(struct qp_context *ctx)
+{
+    if (ctx->qp->state == FABRIC_QPS_ERR)
+        return;
+    qp_set_state(ctx, FABRIC_QPS_ERR);
+    stop(ctx);
+    qp_flush_sends(ctx);
+    qp_flush_recvs(ctx);
+    if (ctx->qp->srq && !PLANTED(hca_last_wqe_untold))
+        event_qp(ctx, FABRIC_ASYNC_QP_LAST_WQE_REACHED);
+}
+
+void qp_drop_everything(struct qp_context *ctx)
+{
+    struct qp_state *qp = ctx->qp;
+    stop(ctx);
+    for (uint32_t i = qp->sq_tail; i != qp->sq_head; i++)
+        send_slot_release(ctx->hca, requester_slot(ctx, i));
+    qp->sq_tail = qp->sq_polled = qp->sq_head;
+    qp->rq.tail = qp->rq.polled = qp->rq.head;
+    ctx->rsp.has_recv = false;
+    ctx->req.tx = qp->sq_tail;
+    ctx->req.reads = 0;
+}
+
+/* ------------------------------------------------------------------ receives */
+
+static void srq_taken(struct hca *hca, struct srq_state *srq)
+{
+    if (srq->srq_limit == 0 || srq->rq.head - srq->rq.tail >= srq->srq_limit)
+        return;
+    srq->srq_limit = 0; /* once (chapter 11.6.3.1) */
+    struct hca_event event = {.kind = HCA_EVENT_ASYNC,
+                              .type = FABRIC_ASYNC_SRQ_LIMIT_REACHED,
+                              .srq = {srq->slot.id},
+                              .context = srq->context};
+    event_push(hca, &event);
+}
+
+bool qp_take_recv(struct qp_context *ctx, struct recv_wqe *out)
+{
+    struct hca *hca = ctx->hca;
+    if (!ctx->qp->srq)
+        return ctx->qp->rq.ring && recv_ring_take(&hca->arena, &ctx->qp->rq, out);
+    struct srq_state *srq = table_find(&hca->arena, &hca->srqs, ctx->qp->srq);
+    assert(srq);
+    if (!recv_ring_take(&hca->arena, &srq->rq, out))
+        return false;
+    srq_taken(hca, srq);
+    return true;
+}
+
+uint32_t qp_next_recv_length(const struct qp_context *ctx)
+{
+    const struct hca *hca = ctx->hca;
+    const struct srq_state *srq =
+        ctx->qp->srq ? table_find(&hca->arena, &hca->srqs, ctx->qp->srq) : NULL;
+    const struct recv_ring *rq = srq ? &srq->rq : &ctx->qp->rq;
+    return recv_ring_next_length(&hca->arena, rq);
+}
+
+/* ------------------------------------------------------------------ create, destroy */
+
+static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_init *init)
+{
+    const struct hca_profile *limits = hca->profile;
+    bool dc = init->type == HCA_QP_DCI || init->type == HCA_QP_DCT;
+    if (dc && (!hca_has(hca, FABRIC_CAP_DC) || PLANTED(hca_dc_refused)))
+        return ERR_DC_UNSUPPORTED;
+    if (!dc && init->type != HCA_QP_RC && init->type != HCA_QP_UD)
+        return ERR_NOT_SUPPORTED;
+    if (init->max_send_wr > limits->max_qp_wr || init->max_recv_wr > limits->max_qp_wr ||
+        init->max_send_sge > limits->max_sge || init->max_recv_sge > limits->max_sge ||
+        init->max_inline > limits->max_inline)
+        return ERR_INVALID_ARGUMENT;
+    if (init->type == HCA_QP_DCT && !init->srq.id && !PLANTED(hca_dct_without_srq))
+        return ERR_INVALID_ARGUMENT;
+    return FABRIC_OK;
+}
+
+static struct cq_state *cq_find(const struct hca *hca, uint32_t id)
+{
+    return id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
+}
+
+/* Counts (or uncounts) the queue pair at what it uses. */
+static void use(struct hca *hca, const struct qp_state *qp, uint32_t by)
+{
+    struct pd_state *pd = table_find(&hca->arena, &hca->pds, qp->pd);
+    struct cq_state *send_cq = cq_find(hca, qp->send_cq), *recv_cq = cq_find(hca, qp->recv_cq);
+    assert(pd);
+    pd->users += by;
+    if (send_cq)
+        send_cq->users += by;
+    if (recv_cq)
+        recv_cq->users += by;
+    struct srq_state *srq = qp->srq ? table_find(&hca->arena, &hca->srqs, qp->srq) : NULL;
+    if (srq)
+        srq->users += by;
+}
+
+static void make_queues(struct hca *hca, struct qp_state *qp, const struct hca_qp_init *init)
+{
+    bool sends = init->type != HCA_QP_DCT;
+    bool receives = init->type != HCA_QP_DCI && !init->srq.id;
+    if (sends) {
+        assert(cq_find(hca, init->send_cq.id));
+        qp->send_cq = init->send_cq.id;
+        qp->sq_limit = init->max_send_wr;
+        qp->sq_depth = ring_depth(init->max_send_wr ? init->max_send_wr : 1);
+        qp->max_send_sge = init->max_send_sge ? init->max_send_sge : 1;
+        qp->max_inline = init->max_inline;
+        qp->sq_stride =
+            (uint32_t)(sizeof(struct send_wqe) + qp->max_send_sge * sizeof(struct hca_sge)) +
+            (init->max_inline + 7) / 8 * 8;
+        qp->sq = hca_arena_chunk(&hca->arena, (size_t)qp->sq_depth * qp->sq_stride);
+    }
+    if (init->type != HCA_QP_DCI) {
+        assert(cq_find(hca, init->recv_cq.id));
+        qp->recv_cq = init->recv_cq.id;
+        qp->srq = init->srq.id;
+    }
+    if (receives && init->max_recv_wr)
+        recv_ring_init(&hca->arena, &qp->rq, init->max_recv_wr,
+                       init->max_recv_sge ? init->max_recv_sge : 1);
+}
+
+static struct qp_context *make_context(struct hca *hca, struct qp_state *qp)
+{
+    uint32_t index = slot_index(&qp->slot);
+    if (index >= hca->context_capacity) {
+        uint32_t capacity = hca->context_capacity ? hca->context_capacity * 2 : 16;
+        hca->contexts = realloc(hca->contexts, capacity * sizeof(hca->contexts[0]));
+        if (!hca->contexts)
+            abort();
+        memset(hca->contexts + hca->context_capacity, 0,
+               (capacity - hca->context_capacity) * sizeof(hca->contexts[0]));
+        hca->context_capacity = capacity;
+    }
+    struct qp_context *ctx = calloc(1, sizeof(*ctx));
+    if (!ctx)
+        abort();
+    ctx->hca = hca;
+    ctx->qp = qp;
+    ctx->transport = qp->type == HCA_QP_UD ? BTH_UD : qp->type == HCA_QP_RC ? BTH_RC : BTH_DC;
+    ctx->rsp.previous = ENGINE_NO_OPCODE;
+    if (qp->sq_depth) {
+        ctx->req.slots = calloc(qp->sq_depth, sizeof(ctx->req.slots[0]));
+        if (!ctx->req.slots)
+            abort();
+    }
+    hca->contexts[index] = ctx;
+    return ctx;
+}
+
+enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init, hca_qp *out)
+{
+    assert(hca && init && out);
+    if (hca->removed)
+        return ERR_DEVICE_REMOVED;
+    enum fabric_error error = check_init(hca, init);
+    if (error)
+        return error;
+    struct qp_state *qp = table_take(&hca->arena, &hca->qps);
+    if (!qp)
+        return ERR_RESOURCES_EXHAUSTED;
+    qp->type = (uint8_t)init->type;
+    qp->qp_num = new_number(hca, qp);
+    qp->sq_sig_all = init->sq_sig_all;
+    qp->pd = init->pd.id;
+    qp->dc_access_key = init->dc_access_key;
+    qp->context = init->context;
+    make_queues(hca, qp, init);
+    use(hca, qp, 1);
+    make_context(hca, qp);
+    out->id = qp->slot.id;
+    return FABRIC_OK;
+}
+
+void context_free(struct qp_context *ctx)
+{
+    struct hca *hca = ctx->hca;
+    qp_drop_everything(ctx);
+    timer_cancel(ctx);
+    context_unqueue(ctx);
+    hca->contexts[slot_index(&ctx->qp->slot)] = NULL;
+    free(ctx->req.slots);
+    free(ctx);
+}
+
+void hca_qp_destroy(struct hca *hca, hca_qp handle)
+{
+    struct qp_state *qp = qp_find(hca, handle);
+    SIM_TRACE(hca->sim, hca->label, "qp 0x%06x destroyed", (unsigned)qp->qp_num);
+    context_free(context_of(hca, qp));
+    for (uint32_t i = 0; i < hca->mcasts.used; i++) {
+        struct mcast_state *member = table_at(&hca->arena, &hca->mcasts, i);
+        if (member->slot.id && member->qp == handle.id)
+            table_put(&hca->arena, &hca->mcasts, member->slot.id);
+    }
+    use(hca, qp, UINT32_MAX); /* minus one */
+    if (qp->sq)
+        hca_arena_drop(&hca->arena, qp->sq);
+    recv_ring_drop(&hca->arena, &qp->rq);
+    qp->qp_num = 0;
+    table_put(&hca->arena, &hca->qps, handle.id);
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Responder resources (chapter 9.7.5.1.5): each READ and atomic holds one until its responses are
+ * out, and is remembered until the resource is needed again, for duplicates.
+ */
+#include "fabric_sim/hca/engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+
+static uint32_t resource_count(const struct qp_context *ctx)
+{
+    if (ctx->qp->type == HCA_QP_RC && hca_has(ctx->hca, FABRIC_CAP_RD_ATOMIC))
+        return ctx->qp->attr.max_dest_rd_atomic;
+    return ctx->hca->profile->max_rd_atomic;
+}
+
+static struct resource *resource_at(struct qp_context *ctx, uint32_t counter)
+{
+    uint32_t count = resource_count(ctx);
+    assert(count > 0 && count <= ENGINE_RESOURCES);
+    return &ctx->rsp.resources[counter % count];
+}
+
+static void resource_clear(struct hca *hca, struct resource *resource)
+{
+    if (resource->payload)
+        payload_give_back(hca, resource->payload);
+    memset(resource, 0, sizeof(*resource));
+}
+
+void resources_drop(struct qp_context *ctx)
+{
+    for (uint32_t i = 0; i < ENGINE_RESOURCES; i++)
+        resource_clear(ctx->hca, &ctx->rsp.resources[i]);
+    ctx->rsp.pending = 0;
+}
+
+/* Null: all are still busy. */
+static struct resource *resource_take(struct qp_context *ctx, struct packet *packet)
+{
+    struct responder *rsp = &ctx->rsp;
+    if (resource_count(ctx) == 0)
+        return NULL;
+    struct resource *resource = resource_at(ctx, rsp->resource_head);
+    if (resource->pending) {
+        if (!PLANTED(hca_resources_unlimited))
+            return NULL;
+        rsp->pending--;
+    }
+    resource_clear(ctx->hca, resource);
+    rsp->resource_head++;
+    resource->used = true;
+    resource->first_psn = resource->cursor = packet->psn;
+    resource->rkey = packet->rkey;
+    resource->va = packet->va;
+    resource->length = packet->dma_length;
+    return resource;
+}
+
+static void resource_answer(struct qp_context *ctx, struct resource *resource)
+{
+    struct responder *rsp = &ctx->rsp;
+    if (!resource->pending)
+        rsp->pending++;
+    resource->pending = true;
+    if (rsp->ack == ACK_ACK)
+        rsp->ack = ACK_NONE; /* the response acknowledges all before it */
+    context_ready(ctx);
+}
+
+static bool remote_allowed(const struct qp_context *ctx, const struct packet *packet,
+                           uint32_t length, uint32_t access)
+{
+    if (length == 0)
+        return true;
+    return (ctx->qp->attr.access & access) &&
+           key_remote(ctx, packet->rkey, packet->va, length, access);
+}
+
+static void refuse(struct qp_context *ctx, struct packet *packet, enum rules_nak nak)
+{
+    responder_nak(ctx, nak);
+    packet_drop(ctx->hca, packet, "refused");
+}
+
+static void executed(struct qp_context *ctx, struct packet *packet, struct resource *resource)
+{
+    struct responder *rsp = &ctx->rsp;
+    rsp->epsn = rules_psn_add(resource->last_psn, 1);
+    rsp->msn = rules_psn_add(rsp->msn, 1);
+    resource_answer(ctx, resource);
+    net_free(ctx->hca->net, packet);
+}
+
+void resource_read(struct qp_context *ctx, struct packet *packet)
+{
+    if (!remote_allowed(ctx, packet, packet->dma_length, HCA_ACCESS_REMOTE_READ)) {
+        refuse(ctx, packet, RULES_NAK_REMOTE_ACCESS);
+        return;
+    }
+    struct resource *resource = resource_take(ctx, packet);
+    if (!resource) {
+        refuse(ctx, packet, RULES_NAK_INVALID_REQUEST); /* chapter 9.7.4.1.7 */
+        return;
+    }
+    uint32_t packets = rules_packet_count(packet->dma_length, ctx->mtu);
+    resource->last_psn = rules_psn_add(packet->psn, packets - 1);
+    executed(ctx, packet, resource);
+}
+
+void resource_atomic(struct qp_context *ctx, struct packet *packet)
+{
+    if (packet->va % 8 != 0) { /* chapter 9.4.5: naturally aligned */
+        refuse(ctx, packet, RULES_NAK_INVALID_REQUEST);
+        return;
+    }
+    if (!remote_allowed(ctx, packet, 8, HCA_ACCESS_REMOTE_ATOMIC)) {
+        refuse(ctx, packet, RULES_NAK_REMOTE_ACCESS);
+        return;
+    }
+    struct resource *resource = resource_take(ctx, packet);
+    if (!resource) {
+        refuse(ctx, packet, RULES_NAK_INVALID_REQUEST);
+        return;
+    }
+    uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
+    uint64_t value;
+    memcpy(&value, at, sizeof(value));
+    resource->result = value;
+    resource->atomic = true;
+    resource->last_psn = packet->psn;
+    value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
+    memcpy(at, &value, sizeof(value));
+    executed(ctx, packet, resource);
+}
+
+/* Chapter 9.7.5.1.4: a READ is executed again from the PSN asked for, an atomic is not: its saved
+ * result is sent. Without the resource the request is dropped. */
+void resource_duplicate(struct qp_context *ctx, struct packet *packet)
+{
+    bool atomic = rules_opcode(packet->opcode)->kind == RULES_ATOMIC;
+    for (uint32_t i = 0; i < ENGINE_RESOURCES; i++) {
+        struct resource *resource = &ctx->rsp.resources[i];
+        if (!resource->used || resource->atomic != atomic || resource->rkey != packet->rkey ||
+            rules_psn_diff(packet->psn, resource->first_psn) < 0 ||
+            rules_psn_diff(packet->psn, resource->last_psn) > 0)
+            continue;
+        if (PLANTED(hca_duplicate_atomic) && atomic) {
+            uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
+            uint64_t value;
+            memcpy(&value, at, sizeof(value));
+            value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
+            memcpy(at, &value, sizeof(value));
+        }
+        resource->cursor = packet->psn;
+        resource->sending = false;
+        resource_answer(ctx, resource);
+        return;
+    }
+}
+
+static struct resource *oldest_pending(struct qp_context *ctx)
+{
+    uint32_t count = resource_count(ctx);
+    for (uint32_t age = count; age > 0; age--) {
+        struct resource *resource = resource_at(ctx, ctx->rsp.resource_head - age);
+        if (resource->pending)
+            return resource;
+    }
+    return NULL;
+}
+
+static uint8_t read_operation(const struct resource *resource, uint32_t psn, bool first)
+{
+    bool last = psn == resource->last_psn;
+    if (first)
+        return last ? BTH_READ_RESPONSE_ONLY : BTH_READ_RESPONSE_FIRST;
+    return last ? BTH_READ_RESPONSE_LAST : BTH_READ_RESPONSE_MIDDLE;
+}
+
+/* Null when the key was taken back since the request: the rest is refused. */
+static struct packet *build_read_response(struct qp_context *ctx, struct resource *resource)
+{
+    struct hca *hca = ctx->hca;
+    uint32_t psn = resource->cursor;
+    if (resource->length &&
+        !key_remote(ctx, resource->rkey, resource->va, resource->length, HCA_ACCESS_REMOTE_READ)) {
+        resource->pending = false;
+        ctx->rsp.pending = 0;
+        ctx->rsp.epsn = psn; /* the NAK names what was not answered */
+        responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
+        return NULL;
+    }
+    uint32_t offset = (uint32_t)rules_psn_diff(psn, resource->first_psn) * ctx->mtu;
+    bool first = !resource->sending;
+    struct packet *packet = context_packet(ctx, read_operation(resource, psn, first), psn);
+    if (resource->length) {
+        if (!resource->payload)
+            resource->payload = payload_new(
+                hca->net, key_host(key_find(hca, resource->rkey), resource->va), resource->length);
+        uint32_t left = resource->length - offset;
+        packet->payload = payload_ref(resource->payload);
+        packet->payload_offset = offset;
+        packet->payload_length = left < ctx->mtu ? left : ctx->mtu;
+    }
+    packet->syndrome = RULES_ACK;
+    packet->msn = ctx->rsp.msn;
+    resource->sending = true;
+    return packet;
+}
+
+static struct packet *build_atomic_ack(struct qp_context *ctx, const struct resource *resource)
+{
+    struct packet *packet = context_packet(ctx, BTH_ATOMIC_ACKNOWLEDGE, resource->first_psn);
+    packet->swap_add = resource->result;
+    packet->syndrome = RULES_ACK;
+    packet->msn = ctx->rsp.msn;
+    return packet;
+}
+
+struct packet *resource_next(struct qp_context *ctx)
+{
+    struct resource *resource = oldest_pending(ctx);
+    assert(resource);
+    struct packet *packet =
+        resource->atomic ? build_atomic_ack(ctx, resource) : build_read_response(ctx, resource);
+    if (!packet)
+        return NULL;
+    if (resource->cursor == resource->last_psn) {
+        resource->pending = resource->sending = false;
+        ctx->rsp.pending--;
+    }
+    resource->cursor = rules_psn_add(resource->cursor, 1);
+    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
+    return packet;
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unreliable datagrams (chapter 9.8.3): one packet each, complete when sent, dropped in silence
+ * where they cannot be received.
+ */
+#include "fabric_sim/hca/engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+
+#define GRH_BYTES 40
+
+static struct packet *build(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
+{
+    struct requester *req = &ctx->req;
+    bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM;
+    ctx->av = wqe->av;
+    ctx->dest_qp = wqe->dest_qp;
+    struct packet *packet =
+        context_packet(ctx, imm ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY, slot->first_psn);
+    packet->payload_length = wqe->length;
+    if (wqe->length)
+        packet->payload = payload_ref(slot->payload);
+    packet->imm = wqe->imm;
+    packet->solicited = (wqe->flags & HCA_SEND_SOLICITED) != 0;
+    /* Chapter 10.2.5: with the top bit set the queue pair's own Q_Key is used. */
+    packet->qkey = wqe->qkey & 0x80000000u ? ctx->qp->attr.qkey : wqe->qkey;
+    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
+    req->una_psn = req->sent_psn = req->next_psn;
+    return packet;
+}
+
+struct packet *ud_next(struct qp_context *ctx)
+{
+    struct requester *req = &ctx->req;
+    struct qp_state *qp = ctx->qp;
+    if (qp->state != FABRIC_QPS_RTS || req->tx == qp->sq_head)
+        return NULL;
+    struct send_wqe *wqe = send_ring_at(&ctx->hca->arena, qp, req->tx);
+    struct send_slot *slot = requester_slot(ctx, req->tx);
+    assert(req->tx == qp->sq_tail);
+    ctx->mtu = fabric_mtu_bytes(port_of(ctx->hca, ctx->port_num)->info->active_mtu);
+    if (wqe->length > ctx->mtu) {
+        requester_fail(ctx, FABRIC_WC_LOC_LEN_ERR); /* chapter 9.8.3.1 */
+        return NULL;
+    }
+    if (!request_prepare(ctx, wqe, slot)) {
+        requester_fail(ctx, slot->local_error);
+        return NULL;
+    }
+    struct packet *packet = build(ctx, wqe, slot);
+    req->tx++;
+    requester_complete(ctx, FABRIC_WC_SUCCESS);
+    return packet;
+}
+
+/* The GRH as it was on the wire stands before the data (chapter 11.4.1.2); without one the bytes
+ * are left as they are. */
+static void make_grh(const struct packet *packet, uint8_t out[GRH_BYTES])
+{
+    uint32_t head = 6u << 28 | (uint32_t)packet->traffic_class << 20 | packet->flow_label;
+    uint32_t length = packet->payload_length;
+    memset(out, 0, GRH_BYTES);
+    for (int i = 0; i < 4; i++)
+        out[i] = (uint8_t)(head >> (24 - 8 * i));
+    out[4] = (uint8_t)(length >> 8);
+    out[5] = (uint8_t)length;
+    out[6] = 0x1b; /* IBA transport */
+    out[7] = packet->hop_limit;
+    memcpy(out + 8, packet->sgid.raw, 16);
+    memcpy(out + 24, packet->dgid.raw, 16);
+}
+
+static bool store(struct qp_context *ctx, const struct recv_wqe *recv, const struct packet *packet)
+{
+    uint8_t grh[GRH_BYTES];
+    make_grh(packet, grh);
+    if (packet->is_global && !memory_scatter(ctx, recv->sges, recv->sge_count, 0, grh, GRH_BYTES))
+        return false;
+    uint32_t at = PLANTED(hca_ud_no_grh_room) ? 0 : GRH_BYTES;
+    return packet->payload_length == 0 ||
+           memory_scatter(ctx, recv->sges, recv->sge_count, at,
+                          packet->payload->bytes + packet->payload_offset, packet->payload_length);
+}
+
+/* The packet stays the caller's: several queue pairs may take a multicast. */
+void ud_receive(struct qp_context *ctx, struct hca_port *port, struct packet *packet)
+{
+    struct hca *hca = ctx->hca;
+    bool multicast = packet->dest_qp == 0xffffff;
+    if (packet->qkey != ctx->qp->attr.qkey && !PLANTED(hca_qkey_unchecked)) {
+        port->info->counters.bad_qkey++; /* chapter 9.8.3.2 */
+        event_trap(port, 258, packet, packet->qkey);
+        return;
+    }
+    struct recv_wqe recv;
+    if (qp_next_recv_length(ctx) < packet->payload_length + GRH_BYTES ||
+        !qp_take_recv(ctx, &recv)) {
+        SIM_TRACE(hca->sim, hca->label, "no receive qp=0x%06x", (unsigned)ctx->qp->qp_num);
+        return;
+    }
+    bool stored = store(ctx, &recv, packet);
+    struct hca_wc wc = {.status = stored ? FABRIC_WC_SUCCESS : FABRIC_WC_LOC_PROT_ERR,
+                        .opcode = HCA_WC_RECV,
+                        .byte_len = packet->payload_length + GRH_BYTES,
+                        .with_imm = rules_opcode(packet->opcode)->imm,
+                        .imm = packet->imm,
+                        .src_qp = packet->src_qp,
+                        .slid = packet->slid,
+                        .sl = packet->sl,
+                        .pkey_index = ctx->qp->attr.pkey_index,
+                        .with_grh = packet->is_global};
+    if (!multicast)
+        wc.dlid_path_bits = (uint8_t)(packet->dlid & ((1u << port->info->lmc) - 1));
+    cq_push_recv(ctx, &recv, &wc, packet->solicited);
+    if (!stored)
+        qp_enter_error(ctx);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who is master (chapter 14.4.1): the higher priority, then the lower GUID. A manager that finds a
+ * master goes to standby, whatever their priorities; a master that finds a better one hands over.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "fabric_sim/world/sm_state.h"
+#include "src/fabric/planted.h"
+
+static uint64_t own_guid(const struct sm *sm)
+{
+    return sma_port_guid(sm->port);
+}
+
+/* Whether the other manager outranks this one. */
+static bool outranked_by(const struct sm *sm, const struct mad_sm_info *other)
+{
+    if (other->priority != sm->config.priority && !PLANTED(sm_priority_ignored))
+        return other->priority > sm->config.priority;
+    if (PLANTED(sm_higher_guid_wins))
+        return other->guid > own_guid(sm);
+    return other->guid < own_guid(sm);
+}
+
+void sm_peer_found(struct sm *sm, uint32_t port, const uint8_t *data)
+{
+    sm->peers = sm_grow(sm->peers, sm->peer_count + 1, sizeof *sm->peers);
+    sm->peers[sm->peer_count].port = port;
+    mad_sm_info_decode(data, &sm->peers[sm->peer_count].info);
+    sm->peer_count++;
+}
+
+static const char *state_name(enum sm_state state)
+{
+    static const char *const names[] = {"not-active", "discovering", "standby", "master"};
+
+    return names[state];
+}
+
+void sm_set_state(struct sm *sm, enum sm_state state)
+{
+    if (state == sm->state)
+        return;
+    SIM_TRACE(sm->sim, net_node_name(net_port_node(sm->port)), "sm %s", state_name(state));
+    sm->state = state;
+    sm->first_sweep = state == SM_MASTER;
+    if (state == SM_MASTER)
+        return;
+    /* another one sets the ports from now on: nothing known of their settings holds */
+    sm->complete = false;
+    for (size_t i = 0; i < sm->record_count; i++) {
+        sm->records[i].seen = 0;
+        free(sm->records[i].lft);
+        sm->records[i].lft = NULL;
+        sm->records[i].lft_top = 0;
+    }
+}
+
+/* The best of the others in `state`; null when there is none. */
+static const struct sm_peer *best_peer(const struct sm *sm, enum sm_state state)
+{
+    const struct sm_peer *best = NULL;
+
+    for (size_t i = 0; i < sm->peer_count; i++) {
+        const struct sm_peer *peer = &sm->peers[i];
+
+        if (peer->info.state != state)
+            continue;
+        if (!best || peer->info.priority > best->info.priority ||
+            (peer->info.priority == best->info.priority && peer->info.guid < best->info.guid))
+            best = peer;
+    }
+    return best;
+}
+
+static void stand_by(struct sm *sm, uint64_t master_guid)
+{
+    sm_set_state(sm, SM_STANDBY);
+    sm->master_guid = master_guid;
+    sm->polls_unanswered = 0;
+    sm->heavy_wanted = false;
+    sm->phase = SM_PHASE_IDLE;
+    sm_schedule(sm);
+}
+
+static void control(struct sm *sm, uint32_t port, enum mad_sm_control what)
+{
+    sm_request(sm, SM_OP_CONTROL, port, (uint16_t)what);
+}
+
+static bool elect_while_discovering(struct sm *sm)
+{
+    const struct sm_peer *other = best_peer(sm, SM_MASTER);
+
+    if (!other)
+        other = best_peer(sm, SM_STANDBY);
+    if (!other)
+        other = best_peer(sm, SM_DISCOVERING);
+    if (other && (other->info.state == SM_MASTER || outranked_by(sm, &other->info)) &&
+        !PLANTED(sm_two_masters)) {
+        stand_by(sm, other->info.guid);
+        return false;
+    }
+    sm_set_state(sm, SM_MASTER);
+    return true;
+}
+
+/* A better one is waiting: it gets the subnet. A worse master will hand its part to us. */
+static bool elect_as_master(struct sm *sm)
+{
+    const struct sm_peer *other = best_peer(sm, SM_MASTER);
+
+    if (!other || !outranked_by(sm, &other->info))
+        other = best_peer(sm, SM_STANDBY);
+    if (!other || !outranked_by(sm, &other->info) || PLANTED(sm_keeps_subnet)) {
+        other = best_peer(sm, SM_DISCOVERING);
+        sm->look_again = other && outranked_by(sm, &other->info);
+        return true;
+    }
+    sm->phase = SM_PHASE_HANDOVER;
+    sm->failed = true; /* look again soon should it not acknowledge */
+    sm->master_guid = other->info.guid;
+    control(sm, other->port, MAD_SM_HANDOVER);
+    return false;
+}
+
+bool sm_elect(struct sm *sm)
+{
+    uint32_t own = sm_own_port(sm);
+
+    sm->act_count++;
+    if (own == SM_NONE || !sm->view.ports[own].known) { /* not even our own agent answered */
+        sm->failed = true;
+        sm->phase = SM_PHASE_IDLE;
+        sm_schedule(sm);
+        return false;
+    }
+    if (sm->state == SM_MASTER)
+        return elect_as_master(sm);
+    return elect_while_discovering(sm);
+}
+
+/* ---------------------------------------------------------------- standby */
+
+static uint32_t peer_port(const struct sm *sm, uint64_t guid)
+{
+    for (size_t i = 0; i < sm->peer_count; i++)
+        if (sm->peers[i].info.guid == guid)
+            return sm->peers[i].port;
+    return SM_NONE;
+}
+
+static void discover_again(struct sm *sm)
+{
+    sm_set_state(sm, SM_DISCOVERING);
+    sm->heavy_wanted = true;
+}
+
+void sm_poll_master(struct sm *sm)
+{
+    uint32_t port = peer_port(sm, sm->master_guid);
+
+    if (port == SM_NONE) { /* it came after our discovery */
+        discover_again(sm);
+        sm_schedule(sm);
+        return;
+    }
+    sm->phase = SM_PHASE_POLL;
+    sm_request(sm, SM_OP_POLL_SM, port, 0);
+}
+
+void sm_polled(struct sm *sm, const uint8_t *data)
+{
+    struct mad_sm_info info;
+
+    if (sm->state == SM_MASTER && data) {
+        mad_sm_info_decode(data, &info);
+        sm->heavy_wanted = sm->heavy_wanted || outranked_by(sm, &info);
+    }
+    if (sm->state != SM_STANDBY)
+        return;
+    if (!data) {
+        if (++sm->polls_unanswered >= sm->config.poll_retries && !PLANTED(sm_standby_sleeps))
+            discover_again(sm);
+        return;
+    }
+    sm->polls_unanswered = 0;
+    mad_sm_info_decode(data, &info);
+    if (info.state != SM_MASTER && (info.state != SM_DISCOVERING || !outranked_by(sm, &info)))
+        discover_again(sm);
+}
+
+/* ---------------------------------------------------------------- handover */
+
+void sm_controlled(struct sm *sm, const struct sm_request *request, bool answered)
+{
+    if (request->arg != MAD_SM_HANDOVER || answered)
+        return;
+    sm->failed = true; /* it died just now: go on as master */
+    sm->heavy_wanted = true;
+}
+
+static void take_over(struct sm *sm, uint64_t from)
+{
+    uint32_t port = peer_port(sm, from);
+
+    sm_requests_drop(sm);
+    sm->phase = SM_PHASE_IDLE;
+    sm_set_state(sm, SM_MASTER);
+    sm->stats.handovers++;
+    sm->heavy_wanted = true;
+    if (port != SM_NONE) {
+        sm->phase = SM_PHASE_HANDOVER;
+        if (!PLANTED(sm_no_acknowledge))
+            control(sm, port, MAD_SM_ACKNOWLEDGE);
+    }
+    sm_schedule(sm);
+    sm_pump(sm);
+}
+
+static void was_acknowledged(struct sm *sm, uint64_t by)
+{
+    sm_requests_drop(sm);
+    sm->phase = SM_PHASE_IDLE;
+    stand_by(sm, by);
+}
+
+static void obey(struct sm *sm, enum mad_sm_control what, const struct mad_sm_info *from)
+{
+    if (what == MAD_SM_HANDOVER && (sm->state == SM_STANDBY || sm->state == SM_MASTER)) {
+        take_over(sm, from->guid);
+    } else if (what == MAD_SM_ACKNOWLEDGE && sm->state == SM_MASTER) {
+        was_acknowledged(sm, from->guid);
+    } else if (what == MAD_SM_DISCOVER && sm->state == SM_STANDBY) {
+        discover_again(sm);
+        sm_schedule(sm);
+    }
+}
+
+/* SMInfo as another manager reads and sets it. The answer leaves first. */
+void sm_info_request(struct sm *sm, const struct mad *mad, uint16_t slid)
+{
+    struct mad_sm_info own = {
+        .guid = own_guid(sm),
+        .act_count = sm->act_count,
+        .priority = sm->config.priority,
+        .state = (uint8_t)sm->state,
+    };
+    struct mad_sm_info from;
+    struct mad *answer = mad_new();
+    bool is_set = mad_method(mad) == MAD_SET;
+
+    mad_sm_info_decode(mad_data_const(mad), &from);
+    *answer = *mad;
+    mad_sm_info_encode(mad_data(answer), &own);
+    mad_make_response(answer, MAD_STATUS_OK);
+    sma_send(sm->sma, sm->port, answer, slid);
+    if (is_set)
+        obey(sm, (enum mad_sm_control)mad_modifier(mad), &from);
+}

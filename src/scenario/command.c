@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/scenario/command.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/config/nearest.h"
+#include "src/fabric/planted.h"
+#include "src/scenario/files.h"
+#include "src/scenario/report.h"
+
+struct arguments {
+    const char *command;
+    const char **paths;
+    size_t path_count;
+    const struct testbed_ops *fabric;
+    uint64_t seed, jobs;
+    const char *tag, *trace;
+    uint32_t caps;
+    bool json, twice, help;
+};
+
+/* What a worker needs to run or read the i-th file. */
+struct batch {
+    const struct command_host *host;
+    const struct arguments *arguments;
+    const struct file_list *files;
+    FILE *trace;
+    bool only_check;
+};
+
+static const char *const command_names[] = {"run", "check", "help"};
+static const char *const option_names[] = {"--fabric",  "--seed",  "--tag",  "--jobs", "--trace",
+                                           "--without", "--twice", "--json", "--help"};
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static int complain(const struct command_host *host, const char *what, const char *found,
+                    const char *const *names, size_t count)
+{
+    const char *near = nearest_name(found, names, count);
+    assert(what && found && names);
+    fprintf(host->err, "memkv-scenario: %s '%s'", what, found);
+    if (near) {
+        fprintf(host->err, "; did you mean '%s'?\n", near);
+    } else {
+        fprintf(host->err, "; one of these is expected:");
+        for (size_t i = 0; i < count; i++)
+            fprintf(host->err, " %s", names[i]);
+        fprintf(host->err, "\n");
+    }
+    return COMMAND_USAGE;
+}
+
+static int set_fabric(const struct command_host *host, struct arguments *a, const char *name)
+{
+    const char *names[8];
+    assert(host->fabric_count <= COUNT(names));
+    for (size_t i = 0; i < host->fabric_count; i++) {
+        names[i] = host->fabrics[i]->name;
+        if (strcmp(names[i], name) == 0) {
+            a->fabric = host->fabrics[i];
+            return COMMAND_PASSED;
+        }
+    }
+    return complain(host, "no such fabric:", name, names, host->fabric_count);
+}
+
+static int set_number(const struct command_host *host, const char *option, const char *value,
+                      uint64_t min, uint64_t max, uint64_t *out)
+{
+    char *end;
+    bool digits = *value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= 20;
+    uint64_t number = digits ? strtoull(value, &end, 10) : 0;
+    assert(option && value && out);
+    if (!digits || number < min || number > max) {
+        fprintf(host->err,
+                "memkv-scenario: %s: found '%s'; a number from %" PRIu64 " to %" PRIu64
+                " is expected\n",
+                option, value, min, max);
+        return COMMAND_USAGE;
+    }
+    *out = number;
+    return COMMAND_PASSED;
+}
+
+static int set_without(const struct command_host *host, struct arguments *a, const char *value)
+{
+    const char *names[FABRIC_CAP_COUNT];
+    uint32_t cap;
+    if (capability_by_name(value, &cap)) {
+        a->caps &= ~cap;
+        return COMMAND_PASSED;
+    }
+    for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++)
+        names[bit] = fabric_cap_name((enum fabric_cap_bit)bit);
+    return complain(host, "no such capability:", value, names, FABRIC_CAP_COUNT);
+}
+
+static int set_value(const struct command_host *host, struct arguments *a, const char *option,
+                     const char *value)
+{
+    assert(option && value);
+    if (strcmp(option, "--fabric") == 0)
+        return set_fabric(host, a, value);
+    if (strcmp(option, "--seed") == 0)
+        return set_number(host, option, value, 0, INT64_MAX, &a->seed);
+    if (strcmp(option, "--jobs") == 0)
+        return set_number(host, option, value, 1, 256, &a->jobs);
+    if (strcmp(option, "--without") == 0)
+        return set_without(host, a, value);
+    if (strcmp(option, "--tag") == 0)
+        a->tag = value;
+    else
+        a->trace = value;
+    return COMMAND_PASSED;
+}
+
+/* One option; *used is 2 when its value was the next argument. */
+static int read_option(const struct command_host *host, struct arguments *a, const char *text,
+                       const char *next, int *used)
+{
+    char option[32];
+    size_t length = strcspn(text, "=");
+    const char *value = text[length] ? text + length + 1 : next;
+    assert(text && used);
+    if (strcmp(text, "-j") == 0 || strcmp(text, "--json") == 0)
+        a->json = true;
+    else if (strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0)
+        a->help = true;
+    else if (strcmp(text, "--twice") == 0)
+        a->twice = true;
+    else {
+        snprintf(option, sizeof option, "%.*s", (int)(length < 31 ? length : 31), text);
+        size_t i = 0;
+        while (i < 6 && strcmp(option_names[i], option) != 0)
+            i++;
+        if (i == 6)
+            return complain(host, "unknown option", option, option_names, COUNT(option_names));
+        if (!value) {
+            fprintf(host->err, "memkv-scenario: %s wants a value\n", option);
+            return COMMAND_USAGE;
+        }
+        *used = text[length] ? 1 : 2;
+        return set_value(host, a, option, value);
+    }
+    return COMMAND_PASSED;
+}
+
+static int read_arguments(const struct command_host *host, int argc, const char *const *argv,
+                          struct arguments *a)
+{
+    bool options = true;
+    int status = COMMAND_PASSED, used;
+    for (int i = 1; i < argc && status == COMMAND_PASSED; i += used) {
+        used = 1;
+        if (options && strcmp(argv[i], "--") == 0)
+            options = false;
+        else if (options && argv[i][0] == '-' && argv[i][1])
+            status = read_option(host, a, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used);
+        else if (!a->command)
+            a->command = argv[i];
+        else
+            a->paths[a->path_count++] = argv[i];
+    }
+    return status;
+}
+
+static void trace_to_file(void *context, const char *line, size_t length)
+{
+    FILE *file = context;
+    fwrite(line, 1, length, file);
+    if (length == 0 || line[length - 1] != '\n')
+        fputc('\n', file);
+}
+
+static bool has_tag(const struct scenario *scenario, const char *tag)
+{
+    for (size_t i = 0; i < scenario->tag_count; i++) {
+        if (strcmp(scenario->tags[i], tag) == 0)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t wall(const struct command_host *host)
+{
+    return host->wall ? host->wall(host->context) : 0;
+}
+
+/* HA-2.4: the same seed must give the same trace and as many draws. */
+static void run_again(const struct scenario *scenario, const struct arguments *a,
+                      const struct scenario_options *options, struct scenario_result *first)
+{
+    struct scenario_result second;
+    struct scenario_options silent = *options;
+    silent.trace = NULL;
+    scenario_run(scenario, a->fabric, &silent, &second);
+    bool same = second.trace_hash == first->trace_hash && second.draws == first->draws &&
+                second.status == first->status;
+    if (!same && !PLANTED(scenario_twice_unchecked)) {
+        first->status = SCENARIO_BROKEN;
+        text_free(&first->reason);
+        text_add(&first->reason,
+                 "not deterministic: trace %016" PRIx64 " with %" PRIu64
+                 " draws, the second time %016" PRIx64 " with %" PRIu64,
+                 first->trace_hash, first->draws, second.trace_hash, second.draws);
+    }
+    scenario_result_free(&second);
+}
+
+static json_t *run_one(const struct batch *batch, const struct scenario *scenario)
+{
+    const struct command_host *host = batch->host;
+    const struct arguments *a = batch->arguments;
+    struct scenario_options options = {.seed = a->seed,
+                                       .caps = a->caps,
+                                       .programs = host->programs,
+                                       .program_count = host->program_count,
+                                       .trace = batch->trace ? trace_to_file : NULL,
+                                       .trace_context = batch->trace,
+                                       .interrupted = host->interrupted,
+                                       .interrupt_context = host->context};
+    struct scenario_result result;
+    uint64_t begin = wall(host);
+    assert(batch->arguments->fabric);
+    scenario_run(scenario, a->fabric, &options, &result);
+    uint64_t took = wall(host) - begin;
+    if (a->twice && (result.status == SCENARIO_PASSED || result.status == SCENARIO_FAILED))
+        run_again(scenario, a, &options, &result);
+    json_t *report = report_run(scenario, a->fabric->name, &result, took);
+    scenario_result_free(&result);
+    return report;
+}
+
+/* Null: the tag does not fit. */
+static json_t *do_file(const struct batch *batch, const char *path)
+{
+    const struct command_host *host = batch->host;
+    const char *names[SCENARIO_MAX_PROGRAMS];
+    char detail[FILES_DETAIL];
+    struct text content = {0};
+    struct yaml_errors errors;
+    assert(path);
+    yaml_errors_init(&errors, path);
+    for (size_t i = 0; i < host->program_count; i++)
+        names[i] = host->programs[i]->name;
+    if (!file_read(path, &content, detail)) {
+        yaml_complain(&errors, (struct yaml_mark){1, 1}, "%s", detail);
+        return report_invalid(path, &errors);
+    }
+    struct scenario *scenario = scenario_read(path, text_data(&content), content.length, names,
+                                              host->program_count, &errors);
+    json_t *report = NULL;
+    if (!scenario)
+        report = report_invalid(path, &errors);
+    else if (batch->only_check)
+        report =
+            json_pack("{s:s, s:s, s:s}", "file", path, "name", scenario->name, "status", "passed");
+    else if (!batch->arguments->tag || has_tag(scenario, batch->arguments->tag))
+        report = run_one(batch, scenario);
+    scenario_free(scenario);
+    text_free(&content);
+    return report;
+}
+
+/* A worker's result travels as text, so that it may be another process. */
+static void work(void *job, size_t i, struct text *out)
+{
+    const struct batch *batch = job;
+    json_t *report = do_file(batch, batch->files->paths[i]);
+    char *dump = report ? json_dumps(report, JSON_COMPACT) : NULL;
+    assert(job && out);
+    if (dump)
+        text_add(out, "%s", dump);
+    free(dump);
+    json_decref(report);
+}
+
+struct totals {
+    unsigned passed, failed, skipped, invalid;
+    bool interrupted;
+};
+
+static void count(struct totals *totals, const char *status)
+{
+    if (strcmp(status, "passed") == 0)
+        totals->passed++;
+    else if (strcmp(status, "skipped") == 0)
+        totals->skipped++;
+    else if (strcmp(status, "interrupted") == 0)
+        totals->interrupted = true;
+    else
+        totals->failed++;
+    totals->invalid += strcmp(status, "invalid") == 0;
+}
+
+static int exit_of(const struct totals *totals)
+{
+    if (totals->interrupted)
+        return COMMAND_INTERRUPTED;
+    if (totals->invalid)
+        return COMMAND_INVALID;
+    if (totals->failed)
+        return COMMAND_FAILED;
+    return totals->passed ? COMMAND_PASSED : COMMAND_NOTHING;
+}
+
+static void show(const struct batch *batch, const char *dump, struct totals *totals, json_t *all)
+{
+    const struct command_host *host = batch->host;
+    struct report_style style = {host->color, host->columns};
+    struct text lines = {0};
+    json_t *report = json_loads(dump, 0, NULL);
+    assert(dump && all);
+    assert(report);
+    count(totals, report_status(report));
+    if (host->terminal)
+        fputs("\r\033[K", host->err);
+    if (!batch->arguments->json) {
+        report_text(report, &style, &lines);
+        fwrite(text_data(&lines), 1, lines.length, host->out);
+        text_free(&lines);
+    }
+    json_array_append_new(all, report);
+}
+
+static bool run_batch(const struct batch *batch, struct totals *totals, json_t *all)
+{
+    const struct command_host *host = batch->host;
+    size_t files = batch->files->count;
+    struct text *dumps = calloc(files + 1, sizeof *dumps);
+    bool lived = true;
+    assert(totals && all);
+    if (!dumps)
+        abort();
+    bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace;
+    if (spread)
+        lived = host->spread(host->context, files, (unsigned)batch->arguments->jobs, work,
+                             (void *)(uintptr_t)batch, dumps);
+    for (size_t i = 0; i < files && !totals->interrupted; i++) {
+        if (!spread && host->terminal) {
+            fprintf(host->err, "\r\033[K%zu of %zu", i + 1, files);
+            fflush(host->err);
+        }
+        if (!spread)
+            work((void *)(uintptr_t)batch, i, &dumps[i]);
+        if (dumps[i].length)
+            show(batch, text_data(&dumps[i]), totals, all);
+    }
+    for (size_t i = 0; i < files; i++)
+        text_free(&dumps[i]);
+    free(dumps);
+    if (!lived && !(host->interrupted && host->interrupted(host->context)))
+        fprintf(host->err, "memkv-scenario: a worker died; run with --jobs 1 to see which\n");
+    return lived;
+}
+
+static void print_json(const struct command_host *host, const struct totals *totals, json_t *all)
+{
+    json_t *object =
+        json_pack("{s:O, s:i, s:i, s:i}", "scenarios", all, "passed", (int)totals->passed, "failed",
+                  (int)totals->failed, "skipped", (int)totals->skipped);
+    char *dump = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
+    if (!dump)
+        abort();
+    fprintf(host->out, "%s\n", dump);
+    free(dump);
+    json_decref(object);
+}
+
+static int do_files(const struct command_host *host, const struct arguments *a, bool only_check)
+{
+    struct file_list files = {0};
+    char detail[FILES_DETAIL];
+    struct totals totals = {0};
+    struct batch batch = {host, a, &files, NULL, only_check};
+    assert(a->path_count > 0);
+    for (size_t i = 0; i < a->path_count; i++) {
+        if (!file_list_add(&files, a->paths[i], detail)) {
+            fprintf(host->err, "memkv-scenario: %s\n", detail);
+            file_list_free(&files);
+            return COMMAND_INVALID;
+        }
+    }
+    if (a->trace && !(batch.trace = fopen(a->trace, "w"))) {
+        fprintf(host->err, "memkv-scenario: cannot write %s\n", a->trace);
+        file_list_free(&files);
+        return COMMAND_USAGE;
+    }
+    json_t *all = json_array();
+    bool lived = run_batch(&batch, &totals, all);
+    bool traced = !batch.trace || fclose(batch.trace) == 0;
+    if (a->json)
+        print_json(host, &totals, all);
+    else
+        fprintf(host->out, "%u passed, %u failed, %u skipped\n", totals.passed, totals.failed,
+                totals.skipped);
+    if (!traced)
+        fprintf(host->err, "memkv-scenario: %s is incomplete\n", a->trace);
+    json_decref(all);
+    file_list_free(&files);
+    if (host->interrupted && host->interrupted(host->context))
+        totals.interrupted = true;
+    return lived && traced ? exit_of(&totals)
+                           : (totals.interrupted ? COMMAND_INTERRUPTED : COMMAND_FAILED);
+}
+
+static int dispatch(const struct command_host *host, const struct arguments *a)
+{
+    if (!a->command && !a->help) {
+        fputs(command_usage, host->err);
+        return COMMAND_USAGE;
+    }
+    bool help = a->command && strcmp(a->command, "help") == 0;
+    if (help && a->path_count > 0)
+        return command_help(host, a->paths[0]) ? COMMAND_PASSED : COMMAND_USAGE;
+    if (a->help || help) {
+        fputs(command_usage, host->out);
+        return COMMAND_PASSED;
+    }
+    bool run = strcmp(a->command, "run") == 0;
+    if (!run && strcmp(a->command, "check") != 0)
+        return complain(host, "unknown command", a->command, command_names, COUNT(command_names));
+    if (a->path_count == 0) {
+        fprintf(host->err, "memkv-scenario: %s what? Name files or folders with scenarios\n",
+                a->command);
+        return COMMAND_USAGE;
+    }
+    return do_files(host, a, !run);
+}
+
+int command_main(const struct command_host *host, int argc, const char *const *argv)
+{
+    assert(host && host->out && host->err && host->fabric_count > 0 && argc >= 0);
+    struct arguments a = {.fabric = host->fabrics[0], .seed = 1, .jobs = 1, .caps = UINT32_MAX};
+    a.paths = calloc((size_t)argc + 1, sizeof *a.paths);
+    if (!a.paths)
+        abort();
+    int status = read_arguments(host, argc, argv, &a);
+    if (status == COMMAND_PASSED)
+        status = dispatch(host, &a);
+    free(a.paths);
+    /* A result that nobody could read is no success. */
+    if ((fflush(host->out) != 0 || ferror(host->out)) && status != COMMAND_INTERRUPTED) {
+        fprintf(host->err, "memkv-scenario: standard output could not be written\n");
+        return COMMAND_FAILED;
+    }
+    return status;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is told about a run: one JSON object a scenario, and the text that people read made of it.
+ */
+#ifndef SRC_SCENARIO_REPORT_H
+#define SRC_SCENARIO_REPORT_H
+
+#include "src/scenario/runner.h"
+
+/* The object about one run; the caller owns it. `wall` is in nanoseconds, 0 when unknown. */
+json_t *report_run(const struct scenario *scenario, const char *fabric,
+                   const struct scenario_result *result, uint64_t wall);
+/* The same for a file that could not be read as a scenario. */
+json_t *report_invalid(const char *file, const struct yaml_errors *errors);
+
+/* "passed", "failed", "skipped", "broken", "interrupted", "invalid". */
+const char *report_status(const json_t *report);
+
+struct report_style {
+    bool color;
+    unsigned columns; /* 0: as long as it gets */
+};
+
+/* Adds what a person should read about one scenario: a line, and what went wrong below it. */
+void report_text(const json_t *report, const struct report_style *style, struct text *out);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files that read the topology share.
+ */
+#ifndef SRC_SCENARIO_TOPOLOGY_READER_H
+#define SRC_SCENARIO_TOPOLOGY_READER_H
+
+#include "src/scenario/topology_read.h"
+
+struct topology_reader {
+    struct arena *arena;
+    struct yaml_errors *errors;
+    struct topology *topology;
+};
+
+/* One named thing of a mapping (its body is a value) or of a list of names (no body). */
+struct topology_named {
+    const char *name;
+    struct yaml_mark mark;
+    const struct yaml_value *body; /* null: nothing special */
+};
+
+/* Reads "NAME: {...}" mappings and lists of names; false after a complaint. `value` null: none. */
+bool topology_read_named(struct topology_reader *reader, const struct yaml_value *value,
+                         const char *what, struct topology_named **out, size_t *count);
+
+/* Reads the MTU in a scalar (null: *out stays) as a code. */
+bool topology_read_mtu(struct topology_reader *reader, const struct yaml_value *value,
+                       enum fabric_mtu *out);
+
+/* Complains unless `name` is a network. */
+bool topology_check_network(struct topology_reader *reader, struct yaml_mark mark,
+                            const char *name);
+
+bool topology_read_subnets(struct topology_reader *reader, const struct yaml_value *value);
+bool topology_read_nodes(struct topology_reader *reader, const struct yaml_value *value);
+/* After the nodes: partitions name them. */
+bool topology_read_partitions(struct topology_reader *reader, const struct yaml_value *value);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order in which the bytes of one RDMA WRITE become visible. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/hca_world.h"
+
+#define LENGTH (1u << 20)
+
+/* Whether, at some moment, a later packet's bytes were there before an earlier one's. */
+static bool out_of_order(struct hca_pair *p)
+{
+    const uint8_t *memory = p->w->host[1].memory;
+    bool seen = false;
+    while (p->w->host[0].wc_count == 0) {
+        bool missing = false;
+        assert_true(sim_step(p->w->sim));
+        for (uint32_t i = 0; i < LENGTH; i += 1024) {
+            missing = missing || memory[i] == 0;
+            seen = seen || (missing && memory[i] != 0);
+        }
+    }
+    for (uint32_t i = 0; i < LENGTH; i++)
+        assert_true(memory[i] == 1);
+    return seen;
+}
+
+static void without_write_order_later_bytes_may_land_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *profile;
+        bool ordered;
+    } cases[] = {{"mlx5", false}, {"rxe", true}};
+    for (size_t i = 0; i < 2; i++) {
+        struct hca_pair p = hca_pair_make(cases[i].profile, 0, 4);
+        hca_pair_connect(&p);
+        memset(p.w->host[0].memory, 1, LENGTH);
+        hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, LENGTH, 1);
+        assert_int_equal(out_of_order(&p), !cases[i].ordered);
+        hca_world_destroy(p.w);
+    }
+}
+
+/* A message that ends in the middle leaves units of the declared size, whole or not at all. */
+static void a_failed_write_tears_at_the_unit(void **state)
+{
+    (void)state;
+    bool torn = false;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        struct hca_pair p = hca_pair_make("mlx5", 0, seed);
+        hca_pair_connect(&p);
+        memset(p.w->host[0].memory, 1, LENGTH);
+        hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, LENGTH, 1);
+        hca_world_run(p.w, 10000 + seed * 1000);
+        hca_qp_destroy(p.w->host[1].hca, p.qp[1]);
+        uint8_t *memory = p.w->host[1].memory;
+        for (uint32_t i = 0; i < LENGTH; i += 64) {
+            for (uint32_t j = 1; j < 64; j++)
+                assert_int_equal(memory[i + j], memory[i]);
+            torn = torn || (i % 1024 && memory[i] != memory[i - 64]);
+        }
+        /* and after the destroy nothing more lands */
+        memset(memory, 0, LENGTH);
+        hca_world_run(p.w, SECOND);
+        for (uint32_t i = 0; i < LENGTH; i++)
+            assert_true(memory[i] == 0);
+        hca_world_destroy(p.w);
+    }
+    assert_true(torn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_write_order_later_bytes_may_land_first),
+        cmocka_unit_test(a_failed_write_tears_at_the_unit)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

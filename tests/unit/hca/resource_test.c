@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/hca_world.h"
+
+static uint64_t *word(struct hca_world *w, int host, uint32_t offset)
+{
+    return (uint64_t *)(void *)(w->host[host].memory + offset);
+}
+
+static int atomic(struct hca_pair *p, enum hca_wr_opcode opcode, uint32_t at, uint64_t compare_add,
+                  uint64_t swap)
+{
+    size_t before = p->w->host[0].wc_count;
+    struct hca_sge sge = hca_world_sge(p->w, 0, 4096, 8);
+    struct hca_send_wr wr = hca_world_wr(opcode, &sge);
+    wr.remote_addr = HCA_WORLD_IOVA + at;
+    wr.rkey = p->w->host[1].key;
+    wr.compare_add = compare_add;
+    wr.swap = swap;
+    assert_int_equal(hca_post_send(p->w->host[0].hca, p->qp[0], &wr), FABRIC_OK);
+    assert_true(hca_world_wait(p->w, 0, before + 1, SECOND));
+    return p->w->host[0].wcs[before].status;
+}
+
+static void atomics_return_what_was_there(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    *word(p.w, 1, 64) = 40;
+    assert_int_equal(atomic(&p, HCA_WR_ATOMIC_FETCH_AND_ADD, 64, 2, 0), FABRIC_WC_SUCCESS);
+    assert_int_equal(*word(p.w, 0, 4096), 40);
+    assert_int_equal(*word(p.w, 1, 64), 42);
+    assert_int_equal(atomic(&p, HCA_WR_ATOMIC_CMP_AND_SWP, 64, 41, 7), FABRIC_WC_SUCCESS);
+    assert_int_equal(*word(p.w, 0, 4096), 42);
+    assert_int_equal(*word(p.w, 1, 64), 42);
+    assert_int_equal(atomic(&p, HCA_WR_ATOMIC_CMP_AND_SWP, 64, 42, 7), FABRIC_WC_SUCCESS);
+    assert_int_equal(*word(p.w, 1, 64), 7);
+    assert_int_equal(p.w->host[0].wcs[0].byte_len, 8);
+    assert_int_equal(p.w->host[0].wcs[0].opcode, HCA_WC_FETCH_ADD);
+    assert_int_equal(p.w->host[0].wcs[1].opcode, HCA_WC_COMP_SWAP);
+    assert_int_equal(atomic(&p, HCA_WR_ATOMIC_FETCH_AND_ADD, 65, 2, 0),
+                     FABRIC_WC_REM_INV_REQ_ERR); /* not aligned */
+    hca_world_destroy(p.w);
+}
+
+/* The answer is lost, the request comes again: executed once, answered twice. */
+static void a_repeated_atomic_is_not_executed_again(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct net_port *port = net_node_port(p.w->host[1].node, 1);
+    net_link_set_cut(port, true);
+    struct hca_sge sge = hca_world_sge(p.w, 0, 4096, 8);
+    struct hca_send_wr wr = hca_world_wr(HCA_WR_ATOMIC_FETCH_AND_ADD, &sge);
+    wr.remote_addr = HCA_WORLD_IOVA;
+    wr.rkey = p.w->host[1].key;
+    wr.compare_add = 5;
+    assert_int_equal(hca_post_send(p.w->host[0].hca, p.qp[0], &wr), FABRIC_OK);
+    hca_world_run(p.w, MS);
+    net_link_set_cut(port, false);
+    assert_true(hca_world_wait(p.w, 0, 1, SECOND));
+    assert_int_equal(p.w->host[0].wcs[0].status, FABRIC_WC_SUCCESS);
+    assert_int_equal(*word(p.w, 1, 0), 5);
+    assert_int_equal(*word(p.w, 0, 4096), 0);
+    hca_world_destroy(p.w);
+}
+
+static void a_repeated_read_is_executed_again(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct net_port *port = net_node_port(p.w->host[1].node, 1);
+    net_link_set_cut(port, true);
+    hca_world_fill(p.w, 1, 0, 5000, 1);
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 5000, 1);
+    hca_world_run(p.w, MS);
+    net_link_set_cut(port, false);
+    hca_world_fill(p.w, 1, 0, 5000, 99);
+    assert_true(hca_world_wait(p.w, 0, 1, SECOND));
+    assert_int_equal(p.w->host[0].wcs[0].status, FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(p.w, 0, 0, 1, 0, 5000));
+    hca_world_destroy(p.w);
+}
+
+/* Depth of the initiator against resources of the target (chapter 9.7.4.1.7). */
+static void more_reads_than_resources_are_an_invalid_request(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t depth, resources;
+        int status;
+    } cases[] = {{4, 4, FABRIC_WC_SUCCESS},
+                 {1, 1, FABRIC_WC_SUCCESS},
+                 {4, 1, FABRIC_WC_REM_INV_REQ_ERR},
+                 {1, 0, FABRIC_WC_REM_INV_REQ_ERR}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hca_pair p = hca_pair_make(NULL, 0, 1);
+        p.a.max_rd_atomic = cases[i].depth;
+        p.b.max_dest_rd_atomic = cases[i].resources;
+        hca_pair_connect(&p);
+        for (uint32_t r = 0; r < 8; r++)
+            hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 200000, r);
+        assert_true(hca_world_wait(p.w, 0, 8, 10 * SECOND));
+        int worst = FABRIC_WC_SUCCESS;
+        for (int r = 0; r < 8 && worst == FABRIC_WC_SUCCESS; r++)
+            worst = p.w->host[0].wcs[r].status;
+        assert_int_equal(worst, cases[i].status);
+        hca_world_destroy(p.w);
+    }
+}
+
+static void without_the_capability_resources_are_those_of_the_device(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_make(NULL, FABRIC_CAP_RD_ATOMIC, 1);
+    p.b.max_dest_rd_atomic = 0;
+    hca_pair_connect(&p);
+    assert_int_equal(hca_pair_status(&p, HCA_WR_RDMA_READ, 64, SECOND), FABRIC_WC_SUCCESS);
+    hca_world_destroy(p.w);
+}
+
+static void a_window_taken_back_stops_a_read_under_way(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected("strict");
+    struct hca_host *peer = &p.w->host[1];
+    hca_mw mw;
+    uint32_t rkey;
+    assert_int_equal(hca_mw_open(peer->hca, peer->mr, HCA_WORLD_IOVA, 4u << 20,
+                                 HCA_ACCESS_REMOTE_READ, 8, &mw, &rkey),
+                     FABRIC_OK);
+    struct hca_sge sge = hca_world_sge(p.w, 0, 0, 4u << 20);
+    struct hca_send_wr wr = hca_world_wr(HCA_WR_RDMA_READ, &sge);
+    wr.remote_addr = HCA_WORLD_IOVA;
+    wr.rkey = rkey;
+    memset(peer->memory, 0x11, 4u << 20);
+    /* A slow way back: much of the answer is still under way when the key ends. */
+    net_link_set_delay(net_node_port(peer->node, 1), 20 * MS, 0);
+    assert_int_equal(hca_post_send(p.w->host[0].hca, p.qp[0], &wr), FABRIC_OK);
+    hca_world_run(p.w, 2000);
+    hca_mw_revoke(peer->hca, mw);
+    while (peer->event_count == 0 || peer->events[peer->event_count - 1].kind == HCA_EVENT_ASYNC)
+        sim_step(p.w->sim);
+    memset(peer->memory, 0x22, 4u << 20);
+    hca_world_run(p.w, 100 * SECOND);
+    for (uint32_t i = 0; i < 4u << 20; i++)
+        assert_true(p.w->host[0].memory[i] != 0x22);
+    hca_world_destroy(p.w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(atomics_return_what_was_there),
+        cmocka_unit_test(a_repeated_atomic_is_not_executed_again),
+        cmocka_unit_test(a_repeated_read_is_executed_again),
+        cmocka_unit_test(more_reads_than_resources_are_an_invalid_request),
+        cmocka_unit_test(without_the_capability_resources_are_those_of_the_device),
+        cmocka_unit_test(a_window_taken_back_stops_a_read_under_way)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

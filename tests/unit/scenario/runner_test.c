@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/scenario_run.h"
+
+#define MS 1000000u
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static void script(const char *on, uint64_t delay, enum testbed_event_type type, const char *node,
+                   const char *text)
+{
+    size_t i = 0;
+    while (fake_script.replies[i].on)
+        i++;
+    assert_true(i < FAKE_MAX_REPLIES);
+    fake_script.replies[i] =
+        (struct fake_reply){on, delay, type, node, text, FABRIC_LOG_INFO, FABRIC_OK};
+}
+
+static void programs_start_in_order_and_steps_follow(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("status", MS, TESTBED_EVENT_REPORT, "client", "{\"id\":%id,\"ok\":true}");
+    scenario_fixture_run(&f, "steps:\n"
+                             "  - status: client\n"
+                             "  - sm_stop: sm\n");
+    assert_int_equal(f.result.status, SCENARIO_PASSED);
+    const char *first = strstr(fake_log.text, "start server server");
+    const char *second = strstr(fake_log.text, "start client client");
+    const char *third = strstr(fake_log.text, "{\"id\":3,\"op\":\"status\"}");
+    const char *fourth = strstr(fake_log.text, "sm_stop");
+    assert_true(first && second > first && third > second && fourth > third);
+    assert_int_equal(f.result.time, 2 * 1000 + MS);
+    assert_int_equal(fake_log.undone, 1);
+    assert_int_equal(fake_log.destroyed, 1);
+    scenario_fixture_free(&f);
+}
+
+static void a_program_that_a_step_starts_waits_for_it(void **state)
+{
+    (void)state;
+    scenario_passes("steps:\n"
+                    "  - sm_stop: sm\n"
+                    "  - start: server\n");
+    assert_true(strstr(fake_log.text, "start client") < strstr(fake_log.text, "sm_stop"));
+    assert_true(strstr(fake_log.text, "start server") > strstr(fake_log.text, "sm_stop"));
+}
+
+static void a_missing_capability_skips_and_says_which(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    fake_script.caps = ~(uint32_t)FABRIC_CAP_SM;
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_SKIPPED);
+    assert_string_equal(text_data(&f.result.reason), "fabric fake lacks: sm");
+    assert_null(strstr(fake_log.text, "start"));
+    assert_int_equal(fake_log.destroyed, 1);
+    scenario_fixture_free(&f);
+}
+
+static void a_topology_that_the_fabric_cannot_be_skips(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    fake_script.refuse = "no routers here";
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_SKIPPED);
+    assert_non_null(strstr(text_data(&f.result.reason), "no routers here"));
+    scenario_fixture_free(&f);
+}
+
+static void a_fault_that_is_wrong_breaks_and_one_that_lacks_skips(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    fake_script.wrong = "port 9 does not exist";
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_BROKEN);
+    assert_string_equal(text_data(&f.result.reason),
+                        "tests/unit/x.yaml:10:9: port 9 does not exist");
+    scenario_fixture_free(&f);
+    fake_reset();
+    fake_script.lacks = "sm";
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_SKIPPED);
+    scenario_fixture_free(&f);
+}
+
+static void a_program_that_ends_unasked_fails(void **state)
+{
+    (void)state;
+    script("sm_stop", MS, TESTBED_EVENT_EXITED, "server", "");
+    scenario_fails("steps: [sm_stop: sm, {after: 5 ms, status: client}]\n", (unsigned)-1,
+                   "the program of server to run", "it ended with ok");
+}
+
+static void a_program_that_was_stopped_or_killed_may_end(void **state)
+{
+    (void)state;
+    script("stop server", MS, TESTBED_EVENT_EXITED, "server", "");
+    script("process_kill", MS, TESTBED_EVENT_EXITED, "client", "");
+    scenario_passes("steps:\n"
+                    "  - stop: server\n"
+                    "  - process_kill: client\n"
+                    "  - {after: 5 ms, sm_stop: sm}\n");
+}
+
+static void a_report_that_is_no_json_breaks(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("sm_stop", MS, TESTBED_EVENT_REPORT, "server", "{nonsense");
+    scenario_fixture_run(&f, "steps: [sm_stop: sm, {after: 5 ms, sm_stop: sm}]\n");
+    assert_int_equal(f.result.status, SCENARIO_BROKEN);
+    scenario_fixture_free(&f);
+}
+
+static void an_answer_that_nobody_waits_for_breaks(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("sm_stop", MS, TESTBED_EVENT_REPORT, "server", "{\"id\":77,\"ok\":true}");
+    scenario_fixture_run(&f, "steps: [sm_stop: sm, {after: 5 ms, sm_stop: sm}]\n");
+    assert_int_equal(f.result.status, SCENARIO_BROKEN);
+    assert_non_null(strstr(text_data(&f.result.reason), "not open"));
+    scenario_fixture_free(&f);
+}
+
+static void a_program_that_never_becomes_ready_breaks(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    fake_script.silent_start = true;
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_BROKEN);
+    assert_non_null(strstr(text_data(&f.result.reason), "neither became ready nor ended"));
+    scenario_fixture_free(&f);
+}
+
+static void a_file_lies_on_the_node_before_anything_starts(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("put_file", MS, TESTBED_EVENT_REPORT, "client", "{\"id\":%id,\"ok\":true,\"bytes\":3}");
+    scenario_fixture_run(
+        &f, "steps:\n"
+            "  - put_file: {node: client, key: k, file: ../../LICENSE, block_size: 4 KiB}\n");
+    assert_true(fake_log.placed > 1000);
+    assert_string_equal(fake_log.placed_path, "/files/LICENSE");
+    assert_non_null(strstr(fake_log.text, "\"path\":\"/files/LICENSE\",\"block_size\":4096"));
+    assert_int_equal(f.result.status, SCENARIO_FAILED);
+    assert_non_null(strstr(text_data(&f.result.failures[0].expected), "not 3"));
+    scenario_fixture_free(&f);
+}
+
+static void a_file_that_is_not_there_breaks(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    scenario_fixture_run(&f, "steps: [put_file: {node: client, key: k, file: nowhere}]\n");
+    assert_int_equal(f.result.status, SCENARIO_BROKEN);
+    assert_non_null(strstr(text_data(&f.result.reason), "cannot open tests/unit/nowhere"));
+    scenario_fixture_free(&f);
+}
+
+static bool always(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static void an_interrupted_run_cleans_up(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    scenario_result_free(&f.result);
+    fake_reset();
+    const struct scenario_options options = {
+        .caps = UINT32_MAX, .programs = fake_programs, .program_count = 2, .interrupted = always};
+    scenario_run(f.scenario, &fake_testbed_ops, &options, &f.result);
+    assert_int_equal(f.result.status, SCENARIO_INTERRUPTED);
+    assert_int_equal(fake_log.undone, 1);
+    assert_int_equal(fake_log.destroyed, 1);
+    scenario_fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(programs_start_in_order_and_steps_follow, setup),
+        cmocka_unit_test_setup(a_program_that_a_step_starts_waits_for_it, setup),
+        cmocka_unit_test_setup(a_missing_capability_skips_and_says_which, setup),
+        cmocka_unit_test_setup(a_topology_that_the_fabric_cannot_be_skips, setup),
+        cmocka_unit_test_setup(a_fault_that_is_wrong_breaks_and_one_that_lacks_skips, setup),
+        cmocka_unit_test_setup(a_program_that_ends_unasked_fails, setup),
+        cmocka_unit_test_setup(a_program_that_was_stopped_or_killed_may_end, setup),
+        cmocka_unit_test_setup(a_report_that_is_no_json_breaks, setup),
+        cmocka_unit_test_setup(an_answer_that_nobody_waits_for_breaks, setup),
+        cmocka_unit_test_setup(a_program_that_never_becomes_ready_breaks, setup),
+        cmocka_unit_test_setup(a_file_lies_on_the_node_before_anything_starts, setup),
+        cmocka_unit_test_setup(a_file_that_is_not_there_breaks, setup),
+        cmocka_unit_test_setup(an_interrupted_run_cleans_up, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
