@@ -148,7 +148,8 @@ void mad_set_route(struct mad *mad, const uint8_t *path, uint8_t hops)
     mad->bytes[AT_HOP_POINTER] = 0;
     mad->bytes[AT_HOP_COUNT] = hops;
     /* entry 0 of both paths is unused */
-    memcpy(mad->bytes + AT_INITIAL_PATH + 1, path, hops);
+    if (hops > 0)
+        memcpy(mad->bytes + AT_INITIAL_PATH + 1, path, hops);
 }
 
 static bool dr_lid_permissive(const struct mad *mad, size_t at)

@@ -19,6 +19,8 @@ void net_discard(struct net_port *port, struct packet *packet, uint64_t *counter
     SIM_TRACE(net->sim, port->node->name, "port %u discard %s vl %u lid %u>%u psn %u",
               (unsigned)port->num, reason, (unsigned)packet->vl, (unsigned)packet->slid,
               (unsigned)packet->dlid, (unsigned)packet->psn);
+    if (PLANTED(world_discard_keeps_buffer))
+        packet->hold = NULL;
     net_release(packet, sim_now(net->sim));
     net_free(net, packet);
 }

@@ -14,6 +14,7 @@ void sm_discovery_start(struct sm *sm)
     sm->heavy_wanted = false;
     sm->reconfigure_wanted = false; /* the phases that follow do that too */
     sm->failed = false;
+    sm->look_again = false;
     sm->sweeping = true;
     sm->complete = false;
     sm->sweep_number++;

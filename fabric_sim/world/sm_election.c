@@ -114,8 +114,11 @@ static bool elect_as_master(struct sm *sm)
 
     if (!other || !outranked_by(sm, &other->info))
         other = best_peer(sm, SM_STANDBY);
-    if (!other || !outranked_by(sm, &other->info) || PLANTED(sm_keeps_subnet))
+    if (!other || !outranked_by(sm, &other->info) || PLANTED(sm_keeps_subnet)) {
+        other = best_peer(sm, SM_DISCOVERING);
+        sm->look_again = other && outranked_by(sm, &other->info);
         return true;
+    }
     sm->phase = SM_PHASE_HANDOVER;
     sm->failed = true; /* look again soon should it not acknowledge */
     sm->master_guid = other->info.guid;
@@ -125,7 +128,15 @@ static bool elect_as_master(struct sm *sm)
 
 bool sm_elect(struct sm *sm)
 {
+    uint32_t own = sm_own_port(sm);
+
     sm->act_count++;
+    if (own == SM_NONE || !sm->view.ports[own].known) { /* not even our own agent answered */
+        sm->failed = true;
+        sm->phase = SM_PHASE_IDLE;
+        sm_schedule(sm);
+        return false;
+    }
     if (sm->state == SM_MASTER)
         return elect_as_master(sm);
     return elect_while_discovering(sm);
@@ -164,6 +175,10 @@ void sm_polled(struct sm *sm, const uint8_t *data)
 {
     struct mad_sm_info info;
 
+    if (sm->state == SM_MASTER && data) {
+        mad_sm_info_decode(data, &info);
+        sm->heavy_wanted = sm->heavy_wanted || outranked_by(sm, &info);
+    }
     if (sm->state != SM_STANDBY)
         return;
     if (!data) {

@@ -81,7 +81,7 @@ enum sm_op {
     SM_OP_SET_ACTIVE,
     SM_OP_POLL_SWITCH, /* Get(SwitchInfo) of a light sweep */
     SM_OP_POLL_PORT,   /* Get(PortInfo) of a light sweep */
-    SM_OP_POLL_SM,     /* Get(SMInfo): standby to master */
+    SM_OP_POLL_SM,     /* Get(SMInfo): standby to master, master to the others */
     SM_OP_CONTROL,     /* Set(SMInfo), arg enum mad_sm_control */
 };
 
@@ -148,6 +148,7 @@ struct sm {
     bool failed;      /* something of this sweep was not done */
     bool complete;    /* a sweep as master ended and nothing failed */
     bool heavy_wanted, reconfigure_wanted, refuses;
+    bool look_again; /* a better manager was still discovering */
     bool sweeping; /* the phases under way began with a discovery */
     bool pumping;
     uint64_t delay;
@@ -248,7 +249,7 @@ void sm_groups_destroy(struct sm *sm);
 void sm_peer_found(struct sm *sm, uint32_t port, const uint8_t *data);
 /* After a discovery: true when this manager goes on as master. */
 bool sm_elect(struct sm *sm);
-void sm_polled(struct sm *sm, const uint8_t *data); /* null: no answer */
+void sm_polled(struct sm *sm, const uint8_t *data); /* SMInfo of another one; null: no answer */
 void sm_poll_master(struct sm *sm);
 void sm_controlled(struct sm *sm, const struct sm_request *request, bool answered);
 void sm_info_request(struct sm *sm, const struct mad *mad, uint16_t slid);

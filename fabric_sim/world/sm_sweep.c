@@ -101,8 +101,11 @@ static void light_sweep(struct sm *sm)
     sm->phase = SM_PHASE_LIGHT;
     for (size_t i = 0; i < sm->view.switch_count; i++)
         sm_request(sm, SM_OP_POLL_SWITCH, sm->view.nodes[sm->view.switches[i]].first_port, 0);
+    for (size_t i = 0; i < sm->peer_count; i++)
+        sm_request(sm, SM_OP_POLL_SM, sm->peers[i].port, 0);
     /* without a switch nobody else tells that the link went and came */
-    sm_request(sm, SM_OP_POLL_PORT, sm_own_port(sm), 0);
+    if (sm_own_port(sm) != SM_NONE)
+        sm_request(sm, SM_OP_POLL_PORT, sm_own_port(sm), 0);
 }
 
 static void due(void *object, uint64_t unused)
@@ -114,7 +117,7 @@ static void due(void *object, uint64_t unused)
     assert(sm->phase == SM_PHASE_IDLE && sm->state != SM_NOT_ACTIVE);
     if (sm->state == SM_STANDBY)
         sm_poll_master(sm);
-    else if (sm->state == SM_DISCOVERING || sm->failed || sm->view.silent > 0)
+    else if (sm->state == SM_DISCOVERING || sm->failed || sm->look_again || sm->view.silent > 0)
         sm_discovery_start(sm);
     else
         light_sweep(sm);
@@ -127,7 +130,7 @@ static uint64_t pause_before_next(const struct sm *sm)
 
     if (sm->state == SM_STANDBY)
         return sm->config.poll_interval;
-    if (sm->failed || sm->state == SM_DISCOVERING)
+    if (sm->failed || sm->look_again || sm->state == SM_DISCOVERING)
         return interval < RETRY_SWEEP ? interval : RETRY_SWEEP;
     return interval;
 }

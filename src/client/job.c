@@ -336,7 +336,9 @@ static void report_job(struct client *c, struct client_job *job)
                                                                       : "tcp"));
     if (job->error) {
         json_object_set_new(answer, "error", json_string(error_name(job->error)));
-        json_object_set_new(answer, "detail", json_string(job->detail));
+        json_object_set_new(
+            answer, "detail",
+            json_string(job->detail[0] ? job->detail : error_info(job->error)->text));
     }
     report_contents(job, answer);
     client_report(c, answer);

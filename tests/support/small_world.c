@@ -1,0 +1,673 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/support/small_world.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/gid.h"
+#include "tests/support/small_world_inside.h"
+
+#define STREAM_CHUNK 3000u /* bytes that one send takes */
+#define STREAM_DELAY 10000u
+
+struct small_node *small_of(struct fabric *f)
+{
+    return (struct small_node *)(void *)f;
+}
+
+struct small_entry *small_schedule(struct small_world *w, uint32_t node, uint64_t after)
+{
+    for (uint32_t i = 0; i < SMALL_QUEUE; i++) {
+        struct small_entry *e = &w->queue[i];
+        if (e->used)
+            continue;
+        memset(e, 0, sizeof *e);
+        e->used = true;
+        e->time = w->now + after;
+        e->order = ++w->order;
+        e->node = node;
+        return e;
+    }
+    assert(!"the queue is full");
+    return NULL;
+}
+
+bool small_fails(struct small_node *n, enum fabric_op op)
+{
+    if (!n->fail_repeat || n->fail_op != (uint32_t)op)
+        return false;
+    if (n->fail_nth > 1) {
+        n->fail_nth--;
+        return false;
+    }
+    n->fail_repeat--;
+    return true;
+}
+
+/* ------------------------------------------------------------------ members */
+
+static void ignore(struct fabric *f, ...)
+{
+    (void)f;
+}
+
+#define X(upper, lower, parameters, arguments, fault)                                              \
+    static enum fabric_error plain_##lower parameters                                              \
+    {                                                                                              \
+        struct fabric *next = f;                                                                   \
+        ignore arguments;                                                                          \
+        return FABRIC_OK;                                                                          \
+    }
+#include "src/fabric/ops.def"
+#undef X
+
+static enum fabric_error now(struct fabric *f, uint64_t *out)
+{
+    *out = small_of(f)->world->now;
+    return FABRIC_OK;
+}
+
+static enum fabric_error entropy(struct fabric *f, void *buf, size_t length)
+{
+    struct small_world *w = small_of(f)->world;
+    for (size_t i = 0; i < length; i++) {
+        w->random = w->random * 6364136223846793005u + 1442695040888963407u;
+        ((uint8_t *)buf)[i] = (uint8_t)(w->random >> 56);
+    }
+    return FABRIC_OK;
+}
+
+static void keep(char **list, uint32_t *count, const char *text)
+{
+    assert(*count < SMALL_TEXTS);
+    list[*count] = malloc(strlen(text) + 1);
+    strcpy(list[(*count)++], text);
+}
+
+static enum fabric_error take_log(struct fabric *f, enum fabric_log_level level, const char *line)
+{
+    struct small_node *n = small_of(f);
+    char text[1100];
+    static const char *const levels[] = {"DEBUG", "INFO", "WARN", "ERROR"};
+    snprintf(text, sizeof text, "%s %s", levels[level], line);
+    if (getenv("SMALL_WORLD_TALK"))
+        fprintf(stderr, "%12llu %u %s\n", (unsigned long long)n->world->now, n->index, text);
+    keep(n->logs, &n->log_count, text);
+    return FABRIC_OK;
+}
+
+static enum fabric_error timer_set(struct fabric *f, uint64_t deadline, uint64_t cookie,
+                                   fabric_timer *out)
+{
+    struct small_node *n = small_of(f);
+    uint64_t at = n->world->now;
+    if (small_fails(n, FABRIC_OP_TIMER_SET))
+        return n->fail_error;
+    struct small_entry *e = small_schedule(n->world, n->index, deadline > at ? deadline - at : 0);
+    e->event.type = FABRIC_EVENT_TIMER;
+    e->event.u.timer.timer.id = ++n->handles;
+    e->event.u.timer.cookie = cookie;
+    *out = e->event.u.timer.timer;
+    return FABRIC_OK;
+}
+
+static enum fabric_error timer_cancel(struct fabric *f, fabric_timer timer, bool *was_pending)
+{
+    struct small_node *n = small_of(f);
+    *was_pending = false;
+    for (uint32_t i = 0; i < SMALL_QUEUE; i++) {
+        struct small_entry *e = &n->world->queue[i];
+        if (e->used && e->node == n->index && e->event.type == FABRIC_EVENT_TIMER && !e->is_post &&
+            e->event.u.timer.timer.id == timer.id) {
+            e->used = false;
+            *was_pending = true;
+        }
+    }
+    return FABRIC_OK;
+}
+
+/* ------------------------------------------------------------------ streams */
+
+static void tell(struct small_node *n, uint32_t pipe, enum fabric_event_type type,
+                 enum fabric_error error, uint64_t after)
+{
+    struct small_entry *e = small_schedule(n->world, n->index, after);
+    e->event.type = type;
+    e->event.u.stream.stream.id = pipe;
+    e->event.u.stream.error = error;
+}
+
+static uint32_t pipe_new(struct small_node *n, uint64_t cookie)
+{
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        if (n->pipes[i].open || n->pipes[i].data)
+            continue;
+        n->pipes[i] = (struct small_pipe){.open = true, .cookie = cookie, .node = n->index};
+        return i;
+    }
+    assert(!"too many streams");
+    return 0;
+}
+
+static enum fabric_error take_listen(struct fabric *f, const char *address, uint64_t cookie,
+                                     fabric_listener *out, char *bound)
+{
+    struct small_node *n = small_of(f);
+    if (small_fails(n, FABRIC_OP_LISTEN))
+        return n->fail_error;
+    n->listening = true;
+    n->listen_cookie = cookie;
+    out->id = 1;
+    snprintf(n->listen_address, sizeof n->listen_address, "10.0.0.%u%s", n->index + 1,
+             strrchr(address, ':'));
+    snprintf(bound, FABRIC_NAME_MAX, "%s", n->listen_address);
+    return FABRIC_OK;
+}
+
+static enum fabric_error listener_close(struct fabric *f, fabric_listener listener)
+{
+    (void)listener;
+    small_of(f)->listening = false;
+    return FABRIC_OK;
+}
+
+static enum fabric_error take_connect(struct fabric *f, const char *address, uint64_t cookie,
+                                      fabric_stream *out)
+{
+    struct small_node *n = small_of(f);
+    struct small_world *w = n->world;
+    if (small_fails(n, FABRIC_OP_CONNECT))
+        return n->fail_error;
+    uint32_t here = pipe_new(n, cookie);
+    out->id = here;
+    for (uint32_t i = 0; i < w->node_count; i++) {
+        struct small_node *m = w->nodes[i];
+        if (!m->listening || strcmp(m->listen_address, address) != 0)
+            continue;
+        uint32_t there = pipe_new(m, m->listen_cookie);
+        n->pipes[here].peer_node = i;
+        n->pipes[here].peer = there;
+        m->pipes[there].peer_node = n->index;
+        m->pipes[there].peer = here;
+        struct small_entry *e = small_schedule(w, i, STREAM_DELAY);
+        e->event.type = FABRIC_EVENT_ACCEPTED;
+        e->event.u.stream.stream.id = there;
+        e->event.u.stream.listener.id = 1;
+        e->event.u.stream.cookie = m->listen_cookie;
+        tell(n, here, FABRIC_EVENT_CONNECTED, FABRIC_OK, STREAM_DELAY);
+        return FABRIC_OK;
+    }
+    tell(n, here, FABRIC_EVENT_CLOSED, ERR_UNREACHABLE, STREAM_DELAY);
+    return FABRIC_OK;
+}
+
+static enum fabric_error stream_peer(struct fabric *f, fabric_stream stream, char *out)
+{
+    struct small_node *n = small_of(f);
+    snprintf(out, FABRIC_NAME_MAX, "10.0.0.%u:40000", n->pipes[stream.id].peer_node + 1);
+    return FABRIC_OK;
+}
+
+static enum fabric_error stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie)
+{
+    small_of(f)->pipes[stream.id].cookie = cookie;
+    return FABRIC_OK;
+}
+
+static struct small_pipe *other_end(struct small_node *n, const struct small_pipe *p)
+{
+    struct small_pipe *q = p->peer ? &n->world->nodes[p->peer_node]->pipes[p->peer] : NULL;
+    bool pair = q && q->open && q->peer_node == n->index && &n->pipes[q->peer] == p;
+    return pair ? q : NULL;
+}
+
+static enum fabric_error stream_send(struct fabric *f, fabric_stream stream, const void *data,
+                                     size_t length, size_t *accepted)
+{
+    struct small_node *n = small_of(f);
+    struct small_pipe *p = &n->pipes[stream.id], *q = other_end(n, p);
+    assert(p->open);
+    if (!q)
+        return ERR_PEER_GONE;
+    size_t part = length < STREAM_CHUNK ? length : STREAM_CHUNK;
+    if (p->stalled)
+        part = 0;
+    q->data = realloc(q->data, q->length + part + 1);
+    memcpy(q->data + q->length, data, part);
+    q->length += part;
+    *accepted = part;
+    if (part)
+        tell(n->world->nodes[p->peer_node], p->peer, FABRIC_EVENT_READABLE, FABRIC_OK,
+             STREAM_DELAY);
+    if (part < length && !p->stalled) {
+        p->stalled = true;
+        tell(n, stream.id, FABRIC_EVENT_WRITABLE, FABRIC_OK, STREAM_DELAY);
+    }
+    return FABRIC_OK;
+}
+
+static enum fabric_error stream_recv(struct fabric *f, fabric_stream stream, void *buf,
+                                     size_t capacity, size_t *received, bool *end)
+{
+    struct small_pipe *p = &small_of(f)->pipes[stream.id];
+    assert(p->open);
+    size_t part = p->length < capacity ? p->length : capacity;
+    if (part > 700)
+        part = 700; /* bytes come split differently from how they went */
+    if (part) {
+        memcpy(buf, p->data, part);
+        memmove(p->data, p->data + part, p->length - part);
+    }
+    p->length -= part;
+    *received = part;
+    *end = part == 0 && p->peer_ended;
+    return FABRIC_OK;
+}
+
+static enum fabric_error stream_close(struct fabric *f, fabric_stream stream, bool reset)
+{
+    struct small_node *n = small_of(f);
+    struct small_pipe *p = &n->pipes[stream.id], *q = other_end(n, p);
+    assert(p->open);
+    if (q && reset)
+        tell(n->world->nodes[p->peer_node], p->peer, FABRIC_EVENT_CLOSED, ERR_PEER_GONE,
+             STREAM_DELAY);
+    if (q && !reset) {
+        q->peer_ended = true;
+        tell(n->world->nodes[p->peer_node], p->peer, FABRIC_EVENT_READABLE, FABRIC_OK,
+             STREAM_DELAY);
+    }
+    free(p->data);
+    p->data = NULL;
+    p->open = false;
+    for (uint32_t i = 0; i < SMALL_QUEUE; i++) { /* no event of it follows */
+        struct small_entry *e = &n->world->queue[i];
+        bool is_stream =
+            e->event.type == FABRIC_EVENT_READABLE || e->event.type == FABRIC_EVENT_WRITABLE ||
+            e->event.type == FABRIC_EVENT_CONNECTED || e->event.type == FABRIC_EVENT_CLOSED;
+        if (e->used && !e->is_post && e->node == n->index && is_stream &&
+            e->event.u.stream.stream.id == stream.id)
+            e->used = false;
+    }
+    return FABRIC_OK;
+}
+
+/* ------------------------------------------------------------------ files */
+
+static struct small_stored *stored(struct small_node *n, const char *path, bool create)
+{
+    for (uint32_t i = 0; i < 8; i++) {
+        struct small_stored *s = &n->files[i];
+        if (s->path[0] == 0 && create)
+            snprintf(s->path, sizeof s->path, "%s", path);
+        if (s->path[0] && strcmp(s->path, path) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+static enum fabric_error do_io(struct small_node *n, const struct fabric_io *io,
+                               struct fabric_io_done *done)
+{
+    struct small_stored *s = io->file.id ? &n->files[io->file.id - 1] : NULL;
+    switch (io->op) {
+    case FABRIC_IO_OPEN:
+        s = stored(n, io->path, (io->flags & FABRIC_IO_CREATE) != 0);
+        if (s)
+            done->file.id = (uint32_t)(s - n->files) + 1;
+        return s ? FABRIC_OK : ERR_NOT_FOUND;
+    case FABRIC_IO_SIZE:
+        done->length = s->length;
+        return FABRIC_OK;
+    case FABRIC_IO_READ:
+        memcpy(io->buf, s->data, io->length);
+        done->length = io->length;
+        return FABRIC_OK;
+    case FABRIC_IO_WRITE:
+        free(s->data);
+        s->data = malloc(io->length);
+        memcpy(s->data, io->buf, io->length);
+        s->length = done->length = io->length;
+        return FABRIC_OK;
+    default:
+        return FABRIC_OK;
+    }
+}
+
+static enum fabric_error io_submit(struct fabric *f, const struct fabric_io *io)
+{
+    struct small_node *n = small_of(f);
+    if (small_fails(n, FABRIC_OP_IO_SUBMIT))
+        return n->fail_error;
+    struct small_entry *e = small_schedule(n->world, n->index, 50000);
+    e->event.type = FABRIC_EVENT_IO_DONE;
+    e->event.u.io = (struct fabric_io_done){.op = io->op, .cookie = io->cookie, .file = io->file};
+    e->event.u.io.error = do_io(n, io, &e->event.u.io);
+    return FABRIC_OK;
+}
+
+static const struct fabric_ops base_ops = {
+#define X(upper, lower, parameters, arguments, fault) .lower = plain_##lower,
+#include "src/fabric/ops.def"
+#undef X
+};
+
+/* ------------------------------------------------------------------ the world */
+
+static void set_defaults(struct small_node *n)
+{
+    struct small_port *p = &n->port;
+    p->attr = (struct fabric_port_attr){.port_num = 1,
+                                        .state = FABRIC_PORT_ACTIVE,
+                                        .link_layer = FABRIC_LINK_LAYER_INFINIBAND,
+                                        .lid = (uint16_t)(n->index + 1),
+                                        .sm_lid = 9,
+                                        .max_mtu = FABRIC_MTU_4096,
+                                        .active_mtu = FABRIC_MTU_4096,
+                                        .gid_tbl_len = SMALL_GIDS,
+                                        .pkey_tbl_len = SMALL_PKEYS,
+                                        .active_speed_mbps = 100000,
+                                        .port_guid = 0x10u + n->index};
+    p->pkeys[0] = 0xffff;
+    p->gids[0].gid = fabric_gid_make(0xfe80000000000000u, 0x10u + n->index);
+    p->gid_there[0] = true;
+    p->max_rd_atomic = 16;
+}
+
+static void node_ops(struct fabric_ops *ops)
+{
+    *ops = base_ops;
+    ops->now = now;
+    ops->entropy = entropy;
+    ops->log = take_log;
+    ops->timer_set = timer_set;
+    ops->timer_cancel = timer_cancel;
+    ops->listen = take_listen;
+    ops->listener_close = listener_close;
+    ops->connect = take_connect;
+    ops->stream_peer = stream_peer;
+    ops->stream_set_cookie = stream_set_cookie;
+    ops->stream_send = stream_send;
+    ops->stream_recv = stream_recv;
+    ops->stream_close = stream_close;
+    ops->io_submit = io_submit;
+#define X(member) ops->member = small_verbs.member;
+    SMALL_VERBS(X)
+#undef X
+}
+
+static void take_report(void *context, const char *json)
+{
+    struct small_node *n = context;
+    if (getenv("SMALL_WORLD_TALK"))
+        fprintf(stderr, "%12llu %u %s\n", (unsigned long long)n->world->now, n->index, json);
+    keep(n->reports, &n->report_count, json);
+}
+
+struct small_world *small_world_new(uint32_t nodes)
+{
+    struct small_world *w = calloc(1, sizeof *w);
+    assert(nodes <= SMALL_NODES);
+    w->queue = calloc(SMALL_QUEUE, sizeof *w->queue);
+    w->random = 1;
+    w->delay = 1000;
+    w->completion_delay = 1000;
+    w->node_count = nodes;
+    for (uint32_t i = 0; i < nodes; i++) {
+        struct small_node *n = calloc(1, sizeof *n);
+        struct fabric_ops *ops = calloc(1, sizeof *ops);
+        node_ops(ops);
+        fabric_init(&n->head, ops);
+        n->world = w;
+        n->index = i;
+        n->sink = (struct fabric_report_sink){n, take_report};
+        set_defaults(n);
+        w->nodes[i] = n;
+    }
+    return w;
+}
+
+void small_world_free(struct small_world *w)
+{
+    for (uint32_t i = 0; i < w->node_count; i++)
+        small_stop(w, i);
+    for (uint32_t i = 0; i < w->node_count; i++) {
+        struct small_node *n = w->nodes[i];
+        for (uint32_t k = 0; k < n->report_count; k++)
+            free(n->reports[k]);
+        for (uint32_t k = 0; k < n->log_count; k++)
+            free(n->logs[k]);
+        for (uint32_t k = 0; k < 8; k++)
+            free(n->files[k].data);
+        for (uint32_t k = 0; k < SMALL_OBJECTS; k++)
+            free(n->pipes[k].data);
+        free((void *)(uintptr_t)n->head.ops);
+        free(n);
+    }
+    free(w->queue);
+    free(w);
+}
+
+struct small_port *small_port(struct small_world *w, uint32_t node)
+{
+    return &w->nodes[node]->port;
+}
+
+struct fabric *small_fabric(struct small_world *w, uint32_t node)
+{
+    return &w->nodes[node]->head;
+}
+
+void small_no_device(struct small_world *w, uint32_t node)
+{
+    w->nodes[node]->no_device = true;
+}
+
+void small_link_mtu(struct small_world *w, uint32_t bytes)
+{
+    w->link_mtu = bytes;
+}
+
+void small_cut(struct small_world *w, uint32_t node, bool cut)
+{
+    w->nodes[node]->cut = cut;
+}
+
+void small_delay(struct small_world *w, uint64_t ns)
+{
+    w->delay = ns;
+}
+
+void small_completion_delay(struct small_world *w, uint64_t ns)
+{
+    w->completion_delay = ns;
+}
+
+void small_corrupt(struct small_world *w, uint32_t operations)
+{
+    w->corrupt = operations;
+}
+
+void small_file(struct small_world *w, uint32_t node, const char *path, const void *data,
+                size_t length)
+{
+    struct small_stored *s = stored(w->nodes[node], path, true);
+    free(s->data);
+    s->data = malloc(length);
+    memcpy(s->data, data, length);
+    s->length = length;
+}
+
+const void *small_file_data(struct small_world *w, uint32_t node, const char *path, size_t *length)
+{
+    struct small_stored *s = stored(w->nodes[node], path, false);
+    *length = s ? s->length : 0;
+    return s ? s->data : NULL;
+}
+
+void small_fail(struct small_world *w, uint32_t node, enum fabric_op op, uint32_t nth,
+                uint32_t repeat, enum fabric_error error)
+{
+    struct small_node *n = w->nodes[node];
+    n->fail_op = (uint32_t)op;
+    n->fail_nth = nth;
+    n->fail_repeat = repeat;
+    n->fail_error = error;
+}
+
+enum fabric_error small_start_with(struct small_world *w, uint32_t node,
+                                   const struct fabric_program *program, const char *config,
+                                   size_t length, void **state)
+{
+    struct small_node *n = w->nodes[node];
+    assert(!n->program);
+    enum fabric_error error = program->start(&n->head, config, length, &n->sink, &n->state);
+    if (!error)
+        n->program = program;
+    *state = n->state;
+    return error;
+}
+
+enum fabric_error small_start(struct small_world *w, uint32_t node,
+                              const struct fabric_program *program, const char *config)
+{
+    void *state;
+    return small_start_with(w, node, program, config, strlen(config), &state);
+}
+
+/* As a process that ends: what it had open goes with it. */
+void small_stop(struct small_world *w, uint32_t node)
+{
+    struct small_node *n = w->nodes[node];
+    if (!n->program)
+        return;
+    n->program->stop(n->state);
+    n->program = NULL;
+    for (uint32_t i = 0; i < SMALL_QUEUE; i++) {
+        if (w->queue[i].node == node)
+            w->queue[i].used = false;
+    }
+    memset(n->windows, 0, sizeof n->windows);
+}
+
+void small_command(struct small_world *w, uint32_t node, const char *json)
+{
+    struct small_node *n = w->nodes[node];
+    assert(n->program);
+    n->program->command(n->state, json);
+}
+
+void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port)
+{
+    struct small_entry *e = small_schedule(w, node, 0);
+    e->event.type = FABRIC_EVENT_ASYNC;
+    e->event.u.async.type = type;
+    e->event.u.async.device.id = w->nodes[node]->devices;
+    e->event.u.async.port_num = port;
+}
+
+void small_reset_streams(struct small_world *w, uint32_t node)
+{
+    struct small_node *n = w->nodes[node];
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        struct small_pipe *p = &n->pipes[i];
+        if (!p->open)
+            continue;
+        tell(n, i, FABRIC_EVENT_CLOSED, ERR_PEER_GONE, 0);
+        if (other_end(n, p))
+            tell(w->nodes[p->peer_node], p->peer, FABRIC_EVENT_CLOSED, ERR_PEER_GONE, 0);
+    }
+}
+
+/* ------------------------------------------------------------------ going on */
+
+static void hand_over(struct small_world *w, struct small_node *n, struct small_entry entry)
+{
+    if (entry.is_post) {
+        small_arrive(w, n, &entry.post);
+        return;
+    }
+    struct fabric_event *e = &entry.event;
+    if (e->type == FABRIC_EVENT_WINDOW_REVOKED)
+        n->windows[e->u.window.window.id].open = false;
+    bool is_stream = e->type == FABRIC_EVENT_READABLE || e->type == FABRIC_EVENT_WRITABLE ||
+                     e->type == FABRIC_EVENT_CONNECTED || e->type == FABRIC_EVENT_CLOSED;
+    if (is_stream) {
+        struct small_pipe *p = &n->pipes[e->u.stream.stream.id];
+        if (!p->open)
+            return;
+        e->u.stream.cookie = p->cookie;
+        if (e->type == FABRIC_EVENT_WRITABLE)
+            p->stalled = false;
+    }
+    e->time = w->now;
+    if (n->program)
+        n->program->event(n->state, e);
+}
+
+static bool step(struct small_world *w, uint64_t end)
+{
+    struct small_entry *first = NULL;
+    for (uint32_t i = 0; i < SMALL_QUEUE; i++) {
+        struct small_entry *e = &w->queue[i];
+        if (e->used && (!first || e->time < first->time ||
+                        (e->time == first->time && e->order < first->order)))
+            first = e;
+    }
+    if (!first || first->time > end) {
+        w->now = end;
+        return false;
+    }
+    w->now = first->time;
+    first->used = false;
+    hand_over(w, w->nodes[first->node], *first);
+    return true;
+}
+
+const char *small_until(struct small_world *w, uint32_t node, const char *text, uint64_t within)
+{
+    struct small_node *n = w->nodes[node];
+    uint64_t end = w->now + within;
+    do {
+        while (n->report_seen < n->report_count) {
+            const char *line = n->reports[n->report_seen++];
+            if (strstr(line, text))
+                return line;
+        }
+    } while (step(w, end));
+    return NULL;
+}
+
+void small_run(struct small_world *w, uint64_t ns)
+{
+    uint64_t end = w->now + ns;
+    while (step(w, end))
+        continue;
+}
+
+uint32_t small_logged(const struct small_world *w, uint32_t node, const char *text)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->nodes[node]->log_count; i++)
+        count += strstr(w->nodes[node]->logs[i], text) != NULL;
+    return count;
+}
+
+uint64_t small_now(const struct small_world *w)
+{
+    return w->now;
+}
+
+uint32_t small_open(const struct small_world *w, uint32_t node, const char *what)
+{
+    const struct small_node *n = w->nodes[node];
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        count += strcmp(what, "qp") == 0 && n->qps[i].open;
+        count += strcmp(what, "window") == 0 && n->windows[i].open;
+        count += strcmp(what, "stream") == 0 && n->pipes[i].open;
+    }
+    return count;
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+#include "tests/support/subnet.h"
+
+#define MS UINT64_C(1000000)
+
+/* Two managers, at h0 (the lower GUID) and h3, of a subnet of four hosts. */
+static void open_two(struct subnet *s, uint8_t first_priority, uint8_t second_priority)
+{
+    subnet_open_tree(s, 4, 4, &(struct sm_config){.priority = first_priority});
+    subnet_add_manager(s, 1, "h3", &(struct sm_config){.priority = second_priority});
+}
+
+static void the_higher_priority_becomes_master(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 3, 5);
+    sm_start(s.sm[0]);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_up(&s, 1));
+    assert_int_equal(sm_state(s.sm[1]), SM_MASTER);
+    assert_true(subnet_wait_state(&s, 0, SM_STANDBY));
+    assert_int_equal(subnet_info(&s, "h1")->sm_lid, subnet_info(&s, "h3")->lid);
+    subnet_close(&s);
+}
+
+static void with_equal_priorities_the_lower_guid_becomes_master(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 3, 3);
+    sm_start(s.sm[1]);
+    sm_start(s.sm[0]);
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(sm_state(s.sm[1]), SM_STANDBY);
+    subnet_close(&s);
+}
+
+static void a_worse_one_that_comes_late_stands_by_and_changes_nothing(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    subnet_watch(&s, "h1");
+    sm_start(s.sm[1]);
+    sim_run_until(s.sim, sim_now(s.sim) + 30000 * MS);
+    assert_int_equal(sm_state(s.sm[0]), SM_MASTER);
+    assert_int_equal(sm_state(s.sm[1]), SM_STANDBY);
+    assert_string_equal(s.log, "");
+    subnet_close(&s);
+}
+
+static void a_better_one_that_comes_late_is_given_the_subnet(void **state)
+{
+    struct subnet s;
+    struct sm_stats stats;
+    uint16_t lid;
+
+    (void)state;
+    open_two(&s, 3, 5);
+    subnet_bring_up(&s);
+    lid = subnet_info(&s, "h1")->lid;
+    subnet_watch(&s, "h1");
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_up(&s, 1));
+    assert_int_equal(sm_state(s.sm[0]), SM_STANDBY);
+    sm_stats(s.sm[1], &stats);
+    assert_int_equal(stats.handovers, 1);
+    assert_string_equal(s.log, "SMLID+REREG");
+    assert_int_equal(subnet_info(&s, "h1")->lid, lid);
+    assert_true(subnet_walk_clean(s.net));
+    subnet_close(&s);
+}
+
+static void a_standby_takes_over_when_the_master_dies(void **state)
+{
+    struct subnet s;
+    uint64_t died;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY));
+    sim_run_until(s.sim, sim_now(s.sim) + 5000 * MS);
+    died = sim_now(s.sim);
+    sm_stop(s.sm[0]);
+    assert_true(subnet_wait_up(&s, 1));
+    /* four polls of a second each go unanswered first */
+    assert_in_range(sim_now(s.sim) - died, 3000 * MS, 6000 * MS);
+    assert_int_equal(subnet_info(&s, "h1")->sm_lid, subnet_info(&s, "h3")->lid);
+    subnet_close(&s);
+}
+
+static void the_old_master_that_returns_gets_it_back(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    sm_start(s.sm[1]);
+    sm_stop(s.sm[0]);
+    assert_true(subnet_wait_up(&s, 1));
+    sm_start(s.sm[0]);
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(sm_state(s.sm[1]), SM_STANDBY);
+    assert_true(subnet_walk_clean(s.net));
+    subnet_close(&s);
+}
+
+static void hand_over_and_back(struct subnet *s)
+{
+    sm_start(s->sm[1]);
+    assert_true(subnet_wait_up(s, 0));
+    assert_true(subnet_wait_state(s, 1, SM_STANDBY));
+    assert_false(sm_handover(s->sm[1], s->sm[0]));
+    assert_true(sm_handover(s->sm[0], s->sm[1]));
+    assert_true(subnet_wait_up(s, 1));
+    sim_run_until(s->sim, sim_now(s->sim) + 60000 * MS);
+    assert_int_equal(sm_state(s->sm[0]), SM_STANDBY);
+    assert_int_equal(sm_state(s->sm[1]), SM_MASTER);
+    assert_true(sm_handover(s->sm[1], s->sm[0]));
+    assert_true(subnet_wait_up(s, 0));
+    assert_int_equal(sm_state(s->sm[1]), SM_STANDBY);
+}
+
+static void a_handover_on_demand_lasts(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    hand_over_and_back(&s);
+    subnet_close(&s);
+    open_two(&s, 15, 15);
+    subnet_bring_up(&s);
+    hand_over_and_back(&s);
+    subnet_close(&s);
+}
+
+static void a_changed_priority_counts_at_the_next_sweep(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY));
+    assert_true(subnet_wait_up(&s, 0));
+    sm_set_priority(s.sm[1], 9);
+    sm_sweep(s.sm[1]); /* a standby sweeps nothing */
+    sim_run_until(s.sim, sim_now(s.sim) + 1000 * MS);
+    assert_int_equal(sm_state(s.sm[0]), SM_MASTER);
+    assert_true(subnet_wait_up(&s, 1)); /* the master's light sweep asks the others too */
+    assert_int_equal(sm_state(s.sm[0]), SM_STANDBY);
+    subnet_close(&s);
+}
+
+static void when_two_subnets_join_one_master_remains(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    subnet_open(&s);
+    subnet_add_switch(&s, "left", 0x1000, 4);
+    subnet_add_switch(&s, "right", 0x2000, 4);
+    subnet_add_host(&s, "a", 0x100);
+    subnet_add_host(&s, "b", 0x200);
+    subnet_cable(&s, "a", 1, "left", 1);
+    subnet_cable(&s, "b", 1, "right", 1);
+    subnet_manage(&s, "a", &(struct sm_config){.priority = 1});
+    subnet_add_manager(&s, 1, "b", &(struct sm_config){.priority = 2});
+    sm_start(s.sm[0]);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_up(&s, 0) && subnet_wait_up(&s, 1));
+    assert_int_equal(subnet_info(&s, "a")->lid, subnet_info(&s, "b")->lid);
+    subnet_cable(&s, "left", 4, "right", 4);
+    assert_true(subnet_wait_state(&s, 0, SM_STANDBY));
+    assert_true(subnet_wait_up(&s, 1));
+    assert_int_equal(sm_state(s.sm[1]), SM_MASTER);
+    assert_true(subnet_walk_clean(s.net)); /* the clash of LIDs is gone */
+    subnet_close(&s);
+}
+
+static void a_master_whose_successor_dies_goes_on(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 3, 5);
+    subnet_bring_up(&s);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY));
+    sm_stop(s.sm[1]);
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(sm_state(s.sm[0]), SM_MASTER);
+    subnet_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_higher_priority_becomes_master),
+        cmocka_unit_test(with_equal_priorities_the_lower_guid_becomes_master),
+        cmocka_unit_test(a_worse_one_that_comes_late_stands_by_and_changes_nothing),
+        cmocka_unit_test(a_better_one_that_comes_late_is_given_the_subnet),
+        cmocka_unit_test(a_standby_takes_over_when_the_master_dies),
+        cmocka_unit_test(the_old_master_that_returns_gets_it_back),
+        cmocka_unit_test(a_handover_on_demand_lasts),
+        cmocka_unit_test(a_changed_priority_counts_at_the_next_sweep),
+        cmocka_unit_test(when_two_subnets_join_one_master_remains),
+        cmocka_unit_test(a_master_whose_successor_dies_goes_on),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
