@@ -14,13 +14,11 @@ enum { LOW, HIGH };
 /* Round robin packet by packet, beginning after the lane that sent last. */
 static uint8_t arbitrate_alike(struct net_port *port, uint16_t ready)
 {
-    for (uint8_t i = 0; i < NET_VL15; i++) {
-        uint8_t vl = (uint8_t)((port->next_vl + i) % NET_VL15);
-        if (ready & 1u << vl)
-            return vl;
-    }
-    assert(!"a lane is ready");
-    return 0;
+    uint8_t vl = port->next_vl;
+    assert(ready & ((1u << NET_VL15) - 1)); /* else the search would not end */
+    while (!(ready & 1u << vl))
+        vl = (uint8_t)((vl + 1) % NET_VL15);
+    return vl;
 }
 
 /* The entry whose turn it is: the present one while its weight lasts, else the next that has a

@@ -19,6 +19,8 @@ void net_discard(struct net_port *port, struct packet *packet, uint64_t *counter
     SIM_TRACE(net->sim, port->node->name, "port %u discard %s vl %u lid %u>%u psn %u",
               (unsigned)port->num, reason, (unsigned)packet->vl, (unsigned)packet->slid,
               (unsigned)packet->dlid, (unsigned)packet->psn);
+    if (PLANTED(world_discard_keeps_buffer))
+        packet->hold = NULL;
     net_release(packet, sim_now(net->sim));
     net_free(net, packet);
 }
@@ -169,9 +171,12 @@ static uint64_t credits_at(struct net_port *port, uint8_t vl, const struct packe
 {
     if (vl == NET_VL15)
         return now;
-    struct net_lane *lane = net_lane_of(port, vl);
+    struct net_lane *lane = port->lanes[vl] ? port->lanes[vl] : net_lane_of(port, vl);
+    uint32_t blocks = net_blocks(packet);
+    if (lane->credits >= blocks)
+        return now;
     net_credit_collect(lane, now);
-    return net_credit_time(lane, net_blocks(packet), now);
+    return net_credit_time(lane, blocks, now);
 }
 
 static void pump(void *object, uint64_t arg);
