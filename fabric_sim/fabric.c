@@ -57,17 +57,18 @@ struct fabric *sim_fabric_create(struct sim_host *host, uint32_t caps,
     return &f->head;
 }
 
-enum fabric_error front_destroy(struct fabric *fabric)
+/* Everything of it in the world ends. */
+static void tear_down(struct sim_fabric *f)
 {
-    struct sim_fabric *f = front_of(fabric);
-    struct sim_fabric **place = &f->host->fabrics;
     front_streams_end(f);
     while (f->devices)
         front_device_end((struct front_device *)f->devices);
     if (f->disk)
         disk_user_destroy(f->disk);
+    f->disk = NULL;
     sim_cancel(f->sim, f->timer_event);
     sim_cancel(f->sim, f->ready_event);
+    f->timer_event = f->ready_event = 0;
     for (size_t i = 0; i < f->queue_count; i++) { /* timers that are due */
         const struct front_event *entry = front_queue_at(f, i);
         if (entry->event.type == FABRIC_EVENT_TIMER)
@@ -75,12 +76,30 @@ enum fabric_error front_destroy(struct fabric *fabric)
     }
     for (size_t i = 0; i < f->timer_count; i++)
         free(f->heap[i]);
-    free(f->heap);
-    free(f->queue);
+    f->queue_count = f->timer_count = 0;
     handles_free(&f->handles);
+}
+
+void sim_fabric_kill(struct fabric *fabric)
+{
+    struct sim_fabric *f = front_of(fabric);
+    assert(!f->killed && fabric->ops == &front_ops);
+    tear_down(f);
+    f->killed = true;
+    fabric->ops = &front_dead_ops;
+}
+
+enum fabric_error front_destroy(struct fabric *fabric)
+{
+    struct sim_fabric *f = front_of(fabric);
+    struct sim_fabric **place = &f->host->fabrics;
+    if (!f->killed)
+        tear_down(f);
     while (*place != f)
         place = &(*place)->next;
     *place = f->next;
+    free(f->heap);
+    free(f->queue);
     free(f);
     return FABRIC_OK;
 }

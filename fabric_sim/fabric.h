@@ -76,6 +76,10 @@ struct sim_fabric_hooks {
 struct fabric *sim_fabric_create(struct sim_host *host, uint32_t caps,
                                  const struct sim_fabric_hooks *hooks);
 bool sim_fabric_has_events(const struct fabric *f);
+/* The program was killed: the operating system clears up at once, nothing more is reported. From
+ * then on every call that can fail fails and the others do nothing, so that what is left of the
+ * program can be released as usual. Its memory must still be there. */
+void sim_fabric_kill(struct fabric *f);
 
 /* ---- faults */
 

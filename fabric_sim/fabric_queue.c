@@ -342,7 +342,7 @@ enum fabric_error front_qp_create(struct fabric *fabric, fabric_device handle,
     enum fabric_error error = hca_qp_create(device->hca, &made, &qp->qp);
     if (error) {
         front_object_drop(&qp->object);
-        return error == ERR_INVALID_ARGUMENT ? ERR_RESOURCES_EXHAUSTED : error;
+        return error;
     }
     count_users(qp, 1);
     out->id = qp->object.id;
@@ -385,9 +385,9 @@ static bool offered(enum fabric_qp_type type, enum fabric_qp_state from, enum fa
 {
     switch (to) {
     case FABRIC_QPS_RESET:
-        return true;
+        return type != FABRIC_QP_DCT;
     case FABRIC_QPS_ERR:
-        return from != FABRIC_QPS_RESET;
+        return type != FABRIC_QP_DCT && from != FABRIC_QPS_RESET;
     case FABRIC_QPS_INIT:
         return from == FABRIC_QPS_RESET || from == FABRIC_QPS_INIT;
     case FABRIC_QPS_RTR:

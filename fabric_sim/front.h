@@ -188,8 +188,11 @@ struct sim_fabric {
     sim_event timer_event, ready_event;
     struct stream_owner stream_owner;
     struct disk_user *disk;
-    bool woken;
+    bool woken, killed;
 };
+
+/* The table of a fabric whose program was killed. */
+extern const struct fabric_ops front_dead_ops;
 
 static inline struct sim_fabric *front_of(struct fabric *f)
 {

@@ -42,7 +42,7 @@ void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t 
              uint32_t release, bool solicited)
 {
     struct cq_state *cq = cq_of(hca, cq_id);
-    if (cq->tail - cq->head >= cq->limit) {
+    if (cq->overrun || cq->tail - cq->head >= cq->limit) {
         cq_overrun(hca, cq);
         return;
     }

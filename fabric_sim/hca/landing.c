@@ -21,7 +21,8 @@ static uint64_t mix(uint64_t value)
 void landing_begin(struct qp_context *ctx)
 {
     assert(ctx->rsp.held == 0);
-    ctx->rsp.order = hca_has(ctx->hca, FABRIC_CAP_WRITE_ORDER) ? 0 : sim_random(ctx->hca->sim) | 1;
+    bool ordered = hca_has(ctx->hca, FABRIC_CAP_WRITE_ORDER) || PLANTED(hca_landing_in_order);
+    ctx->rsp.order = ordered ? 0 : sim_random(ctx->hca->sim) | 1;
 }
 
 /* Where the packet's bytes go stands in its va: the engine put it there on arrival. */
@@ -85,6 +86,8 @@ void landing_abandon(struct qp_context *ctx)
 {
     struct responder *rsp = &ctx->rsp;
     uint32_t unit = ctx->hca->profile->write_tear_unit ? ctx->hca->profile->write_tear_unit : 1;
+    if (PLANTED(hca_tear_anywhere))
+        unit = 24;
     while (rsp->held) {
         struct packet *packet = held_pop(rsp);
         uint32_t at = 0;

@@ -131,6 +131,8 @@ static bool port_send(struct hca_port *port, struct packet *packet)
 {
     struct hca *hca = port->hca;
     packet->vl = net_sl_to_vl(port->net_port, packet->sl);
+    if (PLANTED(hca_sl_without_lane_sent) && packet->vl >= 15)
+        packet->vl = 0;
     if (packet->vl >= 15) { /* chapter 7.6.6: the SL may not be used here */
         port->info->counters.xmit_discards++;
         packet_drop(hca, packet, "SL not mapped");

@@ -114,7 +114,7 @@ void qp_enter_error(struct qp_context *ctx)
     stop(ctx);
     qp_flush_sends(ctx);
     qp_flush_recvs(ctx);
-    if (ctx->qp->srq)
+    if (ctx->qp->srq && !PLANTED(hca_last_wqe_untold))
         event_qp(ctx, FABRIC_ASYNC_QP_LAST_WQE_REACHED);
 }
 

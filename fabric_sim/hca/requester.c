@@ -158,7 +158,7 @@ void requester_complete(struct qp_context *ctx, enum fabric_wc_status status)
     send_slot_release(ctx->hca, slot);
     qp->sq_tail++;
     bool unsignaled = !qp->sq_sig_all && !(wqe->flags & HCA_SEND_SIGNALED);
-    if (status == FABRIC_WC_SUCCESS && unsignaled)
+    if (status == FABRIC_WC_SUCCESS && unsignaled && !PLANTED(hca_unsignaled_completes))
         return;
     cq_push_send(ctx, wqe, status);
 }
@@ -168,6 +168,11 @@ void requester_fail(struct qp_context *ctx, enum fabric_wc_status status)
     if (ctx->qp->sq_tail == ctx->qp->sq_head)
         return; /* a NAK for nothing */
     requester_complete(ctx, status);
+    if (PLANTED(hca_dci_goes_on) && ctx->qp->type == HCA_QP_DCI) {
+        ctx->req.una_psn = ctx->req.next_psn; /* as if only one target were lost */
+        context_ready(ctx);
+        return;
+    }
     if (rules_error_state(ctx->qp->type) == FABRIC_QPS_SQE) {
         qp_set_state(ctx, FABRIC_QPS_SQE);
         qp_flush_sends(ctx);
@@ -187,6 +192,8 @@ bool requester_rewind(struct qp_context *ctx)
     }
     bool endless = ctx->qp->attr.retry_cnt == 7 && PLANTED(hca_retry_endless);
     if (!endless)
+        req->retry_left--;
+    if (PLANTED(hca_retry_one_less) && req->retry_left > 0)
         req->retry_left--;
     req->tx = ctx->qp->sq_tail;
     req->tx_psn = req->una_psn;
@@ -238,7 +245,7 @@ static bool acknowledge(struct qp_context *ctx, uint32_t psn)
         if (!slot->started || rules_psn_diff(psn, slot->start_psn) < 0)
             break;
         bool reads = rules_is_read_or_atomic(wqe_at(ctx, qp->sq_tail)->opcode);
-        if (reads && rules_psn_diff(psn, slot->first_psn) >= 0) {
+        if (reads && rules_psn_diff(psn, slot->first_psn) >= 0 && !PLANTED(hca_implied_nak)) {
             complete = rules_psn_diff(psn, req->una_psn) < 0;
             break;
         }

@@ -62,7 +62,7 @@ static void end_after_nak(struct qp_context *ctx, uint8_t syndrome)
             qp_flush_recvs(ctx);
         return;
     }
-    if (nak == RULES_NAK_REMOTE_ACCESS)
+    if (nak == RULES_NAK_REMOTE_ACCESS && !PLANTED(hca_access_error_untold))
         event_qp(ctx, FABRIC_ASYNC_QP_ACCESS_ERR);
     else if (nak == RULES_NAK_INVALID_REQUEST && !ctx->rsp.recv_failed)
         event_qp(ctx, FABRIC_ASYNC_QP_REQ_ERR);
@@ -225,7 +225,7 @@ static void comm_established(struct qp_context *ctx)
     if (ctx->rsp.comm_est)
         return;
     ctx->rsp.comm_est = true;
-    if (ctx->qp->state == FABRIC_QPS_RTR && !ctx->dcr)
+    if (ctx->qp->state == FABRIC_QPS_RTR && !ctx->dcr && !PLANTED(hca_comm_est_untold))
         event_qp(ctx, FABRIC_ASYNC_COMM_EST); /* chapter 11.6.3.1 */
 }
 

@@ -23,17 +23,20 @@ static size_t attribute_events(const struct rules_event_profile *profile,
 {
     size_t count = 0;
     bool prefix = before->gid_prefix != after->gid_prefix;
-    if (memcmp(before->pkeys, after->pkeys, sizeof(before->pkeys)) != 0)
+    if (memcmp(before->pkeys, after->pkeys, sizeof(before->pkeys)) != 0 &&
+        !PLANTED(hca_pkey_change_lost))
         out[count++] = FABRIC_ASYNC_PKEY_CHANGE;
-    if (before->lid != after->lid || before->lmc != after->lmc)
+    bool lid = before->lid != after->lid || before->lmc != after->lmc;
+    if (lid && !PLANTED(hca_lid_change_lost))
         out[count++] = FABRIC_ASYNC_LID_CHANGE;
     if (before->sm_lid != after->sm_lid && (profile->sm_change || PLANTED(hca_sm_change_always)))
         if (!PLANTED(hca_sm_change_never))
             out[count++] = FABRIC_ASYNC_SM_CHANGE;
-    if ((!before->client_reregister && after->client_reregister) ||
-        (prefix && !PLANTED(hca_prefix_silent)))
+    bool asked = !before->client_reregister && after->client_reregister;
+    if ((asked && !PLANTED(hca_reregister_lost)) || (prefix && !PLANTED(hca_prefix_silent)))
         out[count++] = FABRIC_ASYNC_CLIENT_REREGISTER;
-    if (gids_differ(before, after) && (!prefix || PLANTED(hca_prefix_as_gid)))
+    bool gids = gids_differ(before, after) && !PLANTED(hca_gid_change_lost);
+    if (gids && (!prefix || PLANTED(hca_prefix_as_gid)))
         out[count++] = FABRIC_ASYNC_GID_CHANGE;
     return count;
 }
@@ -72,7 +75,8 @@ size_t rules_port_events(const struct rules_event_profile *profile, const struct
     size_t first = count;
     count += attribute_events(profile, before, after, out + count);
     permute(out + first, count - first, variant);
-    if (before->state != FABRIC_PORT_ACTIVE && after->state == FABRIC_PORT_ACTIVE) {
+    bool activated = before->state != FABRIC_PORT_ACTIVE && after->state == FABRIC_PORT_ACTIVE;
+    if (activated && !PLANTED(hca_port_active_lost)) {
         out[count++] = FABRIC_ASYNC_PORT_ACTIVE;
         if (PLANTED(hca_active_first)) {
             out[count - 1] = out[0];

@@ -132,7 +132,7 @@ bool rules_payload_length(uint8_t place, uint32_t length, uint32_t mtu)
         return length <= mtu;
     if (place == RULES_LAST)
         return length >= 1 && length <= mtu;
-    return length == mtu;
+    return PLANTED(hca_smaller_path_mtu_passes) ? length <= mtu : length == mtu;
 }
 
 bool rules_sequence(uint8_t previous, uint8_t operation)

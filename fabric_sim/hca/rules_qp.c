@@ -99,6 +99,8 @@ bool rules_qp_transition(enum hca_qp_type type, enum fabric_qp_state from, enum 
     enum column column = column_of(type);
     if (column == COLUMN_COUNT)
         return false;
+    if (type == HCA_QP_DCT && (to == FABRIC_QPS_RESET || to == FABRIC_QPS_ERR))
+        return false; /* a target that is no longer wanted is destroyed */
     if (to == FABRIC_QPS_RESET)
         return true;
     if (to == FABRIC_QPS_ERR)
@@ -140,6 +142,8 @@ enum fabric_error rules_av(const struct fabric_av *av, const struct port_info *p
     bool demands = port->grh_required || port->link_layer == FABRIC_LINK_LAYER_ETHERNET;
     if (demands && !av->is_global && !PLANTED(hca_rtr_without_grh))
         return ERR_GRH_UNAVAILABLE;
+    if (PLANTED(hca_dlid_0_refused) && !av->is_global && av->dlid == 0)
+        return ERR_INVALID_ARGUMENT;
     if (!av->is_global)
         return FABRIC_OK;
     if (av->grh.sgid_index >= port->gid_count || av->grh.flow_label > 0xfffff)

@@ -83,7 +83,8 @@ void timer_await(struct qp_context *ctx)
 void timer_progress(struct qp_context *ctx)
 {
     struct requester *req = &ctx->req;
-    req->retry_left = ctx->qp->attr.retry_cnt;
+    if (!PLANTED(hca_retries_not_restored))
+        req->retry_left = ctx->qp->attr.retry_cnt;
     req->rnr_left = ctx->qp->attr.rnr_retry;
     req->restarting = false;
     if (req->rnr_waiting)

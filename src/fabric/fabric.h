@@ -120,9 +120,9 @@ struct fabric_ops {
      * given out again while an old request with it may be under way. */
     enum fabric_error (*window_revoke)(struct fabric *f, fabric_window window);
 
-    /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs,
-     * whose posts are then flushed, so `depth` must cover the posts that can be outstanding.
-     * Errors: resources_exhausted, device_removed. */
+    /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs;
+     * what it lost is flushed when they are reset or destroyed. So `depth` must cover the posts
+     * that can be outstanding. Errors: resources_exhausted, device_removed. */
     enum fabric_error (*cq_create)(struct fabric *f, fabric_device device, uint32_t depth,
                                    fabric_cq *out);
     /* cq_destroy: no queue pair may use it any more (programmer error). Completions not yet polled

@@ -20,7 +20,7 @@ enum fabric_error pair_server(struct small_world *w, const char *rdma)
     char config[1024];
     snprintf(config, sizeof config,
              "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
-             "memory: {block_size: 64 KiB, max_size: 4 MiB}\n"
+             "memory: {block_size: 16 KiB, max_size: 4 MiB}\n"
              "rdma: {%s}\n",
              rdma);
     return small_start(w, PAIR_SERVER, &memkv_server_program, config);

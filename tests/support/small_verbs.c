@@ -336,7 +336,11 @@ void small_arrive(struct small_world *w, struct small_node *n, const struct smal
         memcpy(post->sge.addr, memory, post->sge.length);
     else if (memory)
         memcpy(memory, post->sge.addr, post->sge.length);
-    complete(n, post, status, status == FABRIC_WC_RETRY_EXC_ERR ? 200000000u : 1000u);
+    if (memory && w->corrupt) {
+        w->corrupt--;
+        *(read ? (uint8_t *)post->sge.addr : memory) ^= 1;
+    }
+    complete(n, post, status, status == FABRIC_WC_RETRY_EXC_ERR ? 200000000u : w->completion_delay);
     if (status) {
         q->state = FABRIC_QPS_ERR;
         flush(n, post->qp);

@@ -256,8 +256,10 @@ static enum fabric_error stream_recv(struct fabric *f, fabric_stream stream, voi
     size_t part = p->length < capacity ? p->length : capacity;
     if (part > 700)
         part = 700; /* bytes come split differently from how they went */
-    memcpy(buf, p->data ? p->data : (const uint8_t *)"", part);
-    memmove(p->data, p->data + part, p->length - part);
+    if (part) {
+        memcpy(buf, p->data, part);
+        memmove(p->data, p->data + part, p->length - part);
+    }
     p->length -= part;
     *received = part;
     *end = part == 0 && p->peer_ended;
@@ -411,6 +413,7 @@ struct small_world *small_world_new(uint32_t nodes)
     w->queue = calloc(SMALL_QUEUE, sizeof *w->queue);
     w->random = 1;
     w->delay = 1000;
+    w->completion_delay = 1000;
     w->node_count = nodes;
     for (uint32_t i = 0; i < nodes; i++) {
         struct small_node *n = calloc(1, sizeof *n);
@@ -477,6 +480,16 @@ void small_delay(struct small_world *w, uint64_t ns)
     w->delay = ns;
 }
 
+void small_completion_delay(struct small_world *w, uint64_t ns)
+{
+    w->completion_delay = ns;
+}
+
+void small_corrupt(struct small_world *w, uint32_t operations)
+{
+    w->corrupt = operations;
+}
+
 void small_file(struct small_world *w, uint32_t node, const char *path, const void *data,
                 size_t length)
 {
@@ -504,15 +517,24 @@ void small_fail(struct small_world *w, uint32_t node, enum fabric_op op, uint32_
     n->fail_error = error;
 }
 
-enum fabric_error small_start(struct small_world *w, uint32_t node,
-                              const struct fabric_program *program, const char *config)
+enum fabric_error small_start_with(struct small_world *w, uint32_t node,
+                                   const struct fabric_program *program, const char *config,
+                                   size_t length, void **state)
 {
     struct small_node *n = w->nodes[node];
     assert(!n->program);
-    enum fabric_error error = program->start(&n->head, config, strlen(config), &n->sink, &n->state);
+    enum fabric_error error = program->start(&n->head, config, length, &n->sink, &n->state);
     if (!error)
         n->program = program;
+    *state = n->state;
     return error;
+}
+
+enum fabric_error small_start(struct small_world *w, uint32_t node,
+                              const struct fabric_program *program, const char *config)
+{
+    void *state;
+    return small_start_with(w, node, program, config, strlen(config), &state);
 }
 
 /* As a process that ends: what it had open goes with it. */

@@ -36,8 +36,11 @@ void small_no_device(struct small_world *w, uint32_t node);
 void small_link_mtu(struct small_world *w, uint32_t bytes);
 /* Packets of a node are lost from now on. */
 void small_cut(struct small_world *w, uint32_t node, bool cut);
-/* RDMA takes so long from now on, ns. */
+/* RDMA takes so long from now on, ns; and then so long until it is told. */
 void small_delay(struct small_world *w, uint64_t ns);
+void small_completion_delay(struct small_world *w, uint64_t ns);
+/* So many of the next RDMA operations deliver a wrong byte. */
+void small_corrupt(struct small_world *w, uint32_t operations);
 void small_file(struct small_world *w, uint32_t node, const char *path, const void *data,
                 size_t length);
 const void *small_file_data(struct small_world *w, uint32_t node, const char *path, size_t *length);
@@ -47,6 +50,10 @@ void small_fail(struct small_world *w, uint32_t node, enum fabric_op op, uint32_
 
 enum fabric_error small_start(struct small_world *w, uint32_t node,
                               const struct fabric_program *program, const char *config);
+/* The same with a configuration that is no text. */
+enum fabric_error small_start_with(struct small_world *w, uint32_t node,
+                                   const struct fabric_program *program, const char *config,
+                                   size_t length, void **state);
 void small_stop(struct small_world *w, uint32_t node);
 void small_command(struct small_world *w, uint32_t node, const char *json);
 void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port);

@@ -92,8 +92,8 @@ struct small_node {
 };
 
 struct small_world {
-    uint64_t now, order, random, delay;
-    uint32_t node_count, link_mtu;
+    uint64_t now, order, random, delay, completion_delay;
+    uint32_t node_count, link_mtu, corrupt;
     struct small_node *nodes[SMALL_NODES];
     struct small_entry *queue; /* SMALL_QUEUE */
 };
@@ -110,9 +110,10 @@ extern const struct fabric_ops small_ops;
     X(device_open)                                                                                 \
     X(device_close)                                                                                \
     X(device_query)                                                                                \
-    X(device_list) X(port_query) X(gid_query) X(pkey_query) X(mr_register) X(mr_deregister)        \
-        X(window_open) X(window_revoke) X(cq_create) X(qp_create) X(qp_modify) X(qp_query)         \
-            X(qp_destroy) X(qp_post_send)
+    X(device_list)                                                                                 \
+    X(port_query) X(gid_query) X(pkey_query) X(mr_register) X(mr_deregister) X(window_open)        \
+        X(window_revoke) X(cq_create) X(qp_create) X(qp_modify) X(qp_query) X(qp_destroy)          \
+            X(qp_post_send)
 extern const struct fabric_ops small_verbs;
 
 #endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fabric_sim/testbed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric_sim/testbed_state.h"
+
+static void destroy(struct testbed *tb)
+{
+    for (size_t i = 0; i < tb->node_count; i++)
+        tb_release(&tb->nodes[i]);
+    while (tb->undos) {
+        struct tb_undo *undo = tb->undos;
+        tb->undos = undo->next;
+        free(undo);
+    }
+    for (size_t i = 0; i < tb->sm_count; i++) {
+        if (tb->sms[i].sm)
+            sm_destroy(tb->sms[i].sm);
+    }
+    sim_world_destroy(tb->world);
+    for (size_t i = 0; i < tb->node_count; i++) {
+        for (size_t j = 0; j < tb->nodes[i].port_count; j++)
+            free(tb->nodes[i].ports[j].lost_gids);
+        free(tb->nodes[i].ports);
+        free(tb->nodes[i].config);
+    }
+    for (size_t i = 0; i < tb->network_count; i++)
+        free(tb->networks[i].switches);
+    while (tb->events) {
+        struct tb_event *event = tb->events;
+        tb->events = event->next;
+        free(event);
+    }
+    free(tb->told);
+    free(tb->networks);
+    free(tb->sms);
+    free(tb->nodes);
+    free(tb);
+}
+
+static struct testbed *create(const struct topology *topology, uint64_t seed, uint32_t caps,
+                              char *detail)
+{
+    struct testbed *tb = calloc(1, sizeof(*tb));
+    assert(tb && topology && detail);
+    tb->events_end = &tb->events;
+    tb->world = sim_world_create(seed, caps);
+    tb->sim = sim_world_sim(tb->world);
+    tb->caps = sim_world_caps(tb->world);
+    if (tb_build(tb, topology, detail))
+        return tb;
+    destroy(tb);
+    return NULL;
+}
+
+struct sim_world *sim_testbed_world(struct testbed *tb)
+{
+    return tb->world;
+}
+
+static uint32_t caps(const struct testbed *tb)
+{
+    return tb->caps;
+}
+
+static uint64_t now(const struct testbed *tb)
+{
+    return sim_now(tb->sim);
+}
+
+static void trace(struct testbed *tb, void (*sink)(void *context, const char *line, size_t length),
+                  void *context)
+{
+    sim_trace_start(tb->sim, sink, context);
+}
+
+static uint64_t trace_hash(const struct testbed *tb)
+{
+    return sim_trace_hash(tb->sim);
+}
+
+static uint64_t draws(const struct testbed *tb)
+{
+    return sim_draws(tb->sim);
+}
+
+static enum testbed_result place_file(struct testbed *tb, const char *name, const char *path,
+                                      const void *data, size_t length, char *detail)
+{
+    struct tb_node *node = tb_node(tb, name, detail);
+    if (!node)
+        return TESTBED_WRONG;
+    enum fabric_error error = disk_place(sim_host_disk(node->host), path, data, length);
+    if (error)
+        tb_say(detail, "'%.100s' on node '%s': %s", path, node->name, error_name(error));
+    return error ? TESTBED_WRONG : TESTBED_DONE;
+}
+
+static enum testbed_result node_start(struct testbed *tb, const char *name,
+                                      const struct fabric_program *program, const char *config,
+                                      char *detail)
+{
+    struct tb_node *node = tb_node(tb, name, detail);
+    return node ? tb_start(node, program, config, detail) : TESTBED_WRONG;
+}
+
+static enum testbed_result node_stop(struct testbed *tb, const char *name, char *detail)
+{
+    struct tb_node *node = tb_node(tb, name, detail);
+    return node ? tb_stop(node, detail) : TESTBED_WRONG;
+}
+
+static enum testbed_result tell(struct testbed *tb, const char *name, const char *json,
+                                char *detail)
+{
+    struct tb_node *node = tb_node(tb, name, detail);
+    return node ? tb_command(node, json, detail) : TESTBED_WRONG;
+}
+
+static enum testbed_result ask(struct testbed *tb, const char *name, const char *query,
+                               char *answer)
+{
+    struct tb_node *node = tb_node(tb, name, answer);
+    return node && tb_ask(node, query, answer) ? TESTBED_DONE : TESTBED_WRONG;
+}
+
+static void next(struct testbed *tb, uint64_t deadline, struct testbed_event *out)
+{
+    free(tb->told);
+    tb->told = NULL;
+    while (!tb->events) {
+        uint64_t due = sim_next_time(tb->sim);
+        if (due > deadline) {
+            if (deadline > sim_now(tb->sim))
+                sim_run_until(tb->sim, deadline);
+            *out = (struct testbed_event){.type = TESTBED_EVENT_DEADLINE, .time = now(tb)};
+            return;
+        }
+        if (!sim_step(tb->sim)) {
+            *out = (struct testbed_event){.type = TESTBED_EVENT_IDLE, .time = now(tb)};
+            return;
+        }
+    }
+    tb->told = tb->events;
+    tb->events = tb->told->next;
+    if (!tb->events)
+        tb->events_end = &tb->events;
+    *out = tb->told->event;
+}
+
+const struct testbed_ops sim_testbed = {
+    .name = "sim",
+    .create = create,
+    .destroy = destroy,
+    .caps = caps,
+    .now = now,
+    .trace = trace,
+    .trace_hash = trace_hash,
+    .draws = draws,
+    .place_file = place_file,
+    .node_start = node_start,
+    .node_stop = node_stop,
+    .tell = tell,
+    .ask = ask,
+    .apply = tb_apply,
+    .undo = tb_undo_all,
+    .next = next,
+};

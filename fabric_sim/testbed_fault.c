@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fault words: what they are about, whether this fabric can, and taking them back. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric_sim/testbed_state.h"
+#include "src/fabric/planted.h"
+
+struct word {
+    const char *name;
+    enum fabric_cap_bit cap;
+};
+
+static const struct word words[] = {
+#define WORD(upper, lower, cap) {#lower, FABRIC_CAP_BIT_##cap},
+    TESTBED_WORDS(WORD)
+#undef WORD
+};
+
+enum about { ABOUT_NODE, ABOUT_DEVICE, ABOUT_PORT, ABOUT_PAIR, ABOUT_SM, ABOUT_NETWORK };
+
+static enum about about(enum testbed_word word)
+{
+    switch (word) {
+    case TESTBED_SM_START:
+    case TESTBED_SM_STOP:
+    case TESTBED_SM_RESTART:
+    case TESTBED_SM_HANDOVER:
+    case TESTBED_SM_SLOW:
+    case TESTBED_SM_REFUSE:
+        return ABOUT_SM;
+    case TESTBED_LMC_SET:
+    case TESTBED_PREFIX_SET:
+    case TESTBED_SL_MAP:
+        return ABOUT_NETWORK;
+    case TESTBED_LID_SWAP:
+        return ABOUT_PAIR;
+    case TESTBED_EVENT_HOLD:
+    case TESTBED_EVENT_LOSE:
+    case TESTBED_EVENT_DUPLICATE:
+    case TESTBED_EVENT_ORDER:
+    case TESTBED_DEVICE_REMOVE:
+    case TESTBED_DEVICE_RETURN:
+        return ABOUT_DEVICE;
+    default:
+        return word >= TESTBED_VERB_FAILS ? ABOUT_NODE : ABOUT_PORT;
+    }
+}
+
+static bool find_node(struct tb_target *target, const struct testbed_fault *fault, enum about what,
+                      char *detail)
+{
+    struct tb_node *node = tb_node(target->tb, fault->node, detail);
+    target->node = node;
+    if (!node)
+        return false;
+    target->inverse.node = node->name;
+    if (fault->peer) {
+        target->peer = tb_node(target->tb, fault->peer, detail);
+        if (!target->peer)
+            return false;
+        target->inverse.peer = target->peer->name;
+    }
+    if (what == ABOUT_NODE)
+        return true;
+    target->device = tb_device(node, fault->device, detail);
+    if (!target->device)
+        return false;
+    target->inverse.device = sim_device_name(target->device);
+    if (what == ABOUT_DEVICE)
+        return true;
+    target->port = tb_port(node, fault->device, fault->port, detail);
+    if (!target->port)
+        return false;
+    target->inverse.port = target->port->port_num;
+    target->network = target->port->network;
+    if (what == ABOUT_PAIR && !target->peer)
+        tb_say(detail, "a peer is needed");
+    if (what == ABOUT_PAIR)
+        target->peer_port = target->peer ? tb_port(target->peer, NULL, 0, detail) : NULL;
+    return what != ABOUT_PAIR || target->peer_port;
+}
+
+static bool find_target(struct tb_target *target, const struct testbed_fault *fault, char *detail)
+{
+    enum about what = about(fault->word);
+    if (what == ABOUT_SM) {
+        target->sm = tb_sm(target->tb, fault->sm, detail);
+        target->inverse.sm = target->sm ? target->sm->name : NULL;
+        target->network = target->sm ? target->sm->network : NULL;
+        return target->sm != NULL;
+    }
+    if (what == ABOUT_NETWORK) {
+        target->network = tb_network(target->tb, fault->network, detail);
+        target->inverse.network = target->network ? target->network->name : NULL;
+        return target->network != NULL;
+    }
+    return find_node(target, fault, what, detail);
+}
+
+static bool carry_out(struct tb_target *target, const struct testbed_fault *fault, char *detail)
+{
+    tb_act act = tb_fabric_act(fault->word);
+    if (!act)
+        act = tb_machine_act(fault->word);
+    assert(act);
+    return act(target, fault, detail);
+}
+
+void tb_undo_later(struct testbed *tb, const struct tb_undo *undo)
+{
+    struct tb_undo *kept = malloc(sizeof(*kept));
+    assert(kept);
+    *kept = *undo;
+    kept->next = tb->undos;
+    tb->undos = kept;
+}
+
+static void trace_fault(struct testbed *tb, const struct testbed_fault *fault, const char *what)
+{
+    SIM_TRACE(tb->sim, "testbed", "%s %s%s%s%s%s%s%s", what, words[fault->word].name,
+              fault->node ? " node=" : "", fault->node ? fault->node : "", fault->sm ? " sm=" : "",
+              fault->sm ? fault->sm : "", fault->network ? " network=" : "",
+              fault->network ? fault->network : "");
+}
+
+enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fault, char *detail)
+{
+    struct tb_target target = {.tb = tb, .inverse.word = TESTBED_WORD_COUNT};
+    assert(fault->word < TESTBED_WORD_COUNT);
+    const struct word *word = &words[fault->word];
+    if (!(tb->caps & 1u << word->cap) && !PLANTED(testbed_lack_ignored)) {
+        tb_say(detail, "%s needs the capability %s", word->name, fabric_cap_name(word->cap));
+        return TESTBED_LACKS;
+    }
+    if (!find_target(&target, fault, detail))
+        return TESTBED_WRONG;
+    trace_fault(tb, fault, "fault");
+    if (!carry_out(&target, fault, detail))
+        return TESTBED_WRONG;
+    if (target.inverse.word != TESTBED_WORD_COUNT && !PLANTED(testbed_undo_forgets)) {
+        const struct tb_undo undo = {.kind = UNDO_FAULT, .fault = target.inverse};
+        tb_undo_later(tb, &undo);
+    }
+    return TESTBED_DONE;
+}
+
+/* ------------------------------------------------------------------ taking back */
+
+static void restore_pkeys(struct testbed *tb, const struct tb_undo *undo)
+{
+    uint64_t guid = tb_port_guid(undo->port);
+    uint16_t now[PORT_PKEYS];
+    for (size_t i = 0; i < tb->sm_count; i++) {
+        struct tb_sm *sm = &tb->sms[i];
+        if (sm->network != undo->port->network)
+            continue;
+        sm_pkey_table(sm->sm, guid, now);
+        for (uint16_t j = 0; j < PORT_PKEYS; j++) {
+            if (now[j] != undo->pkeys[j])
+                (void)sm_pkey_set(sm->sm, guid, undo->pkeys[j], j);
+        }
+    }
+}
+
+static void restore_gids(const struct tb_undo *undo)
+{
+    struct net_port *port = tb_net_port(undo->port);
+    struct port_info *info = net_port_info(port), before = *info;
+    memcpy(info->gids, undo->gids, sizeof(info->gids));
+    net_port_changed(port, &before);
+}
+
+static void take_back(struct testbed *tb, const struct tb_undo *undo)
+{
+    struct tb_target target = {.tb = tb, .inverse.word = TESTBED_WORD_COUNT};
+    char detail[TESTBED_DETAIL];
+    if (undo->kind == UNDO_PKEYS)
+        restore_pkeys(tb, undo);
+    else if (undo->kind == UNDO_GIDS)
+        restore_gids(undo);
+    else if (find_target(&target, &undo->fault, detail)) {
+        trace_fault(tb, &undo->fault, "undo");
+        (void)carry_out(&target, &undo->fault, detail);
+    }
+}
+
+/* What undoing a P_Key or GID change remembers for its own undo is dropped again. */
+void tb_undo_all(struct testbed *tb)
+{
+    struct tb_undo *undos = tb->undos;
+    tb->undos = NULL;
+    while (undos) {
+        struct tb_undo *undo = undos;
+        take_back(tb, undo);
+        undos = undo->next;
+        free(undo);
+    }
+    while (tb->undos) {
+        struct tb_undo *undo = tb->undos;
+        tb->undos = undo->next;
+        free(undo);
+    }
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "src/rail/rail.h"
+#include "tests/support/small_world.h"
+
+struct bench {
+    struct small_world *w;
+    struct small_port *port;
+    struct config_rdma config;
+    struct rail rails[RAIL_MAX];
+};
+
+static struct rail *open_rail(struct bench *b)
+{
+    memset(b, 0, sizeof *b);
+    b->w = small_world_new(1);
+    b->port = small_port(b->w, 0);
+    config_rdma_defaults(&b->config);
+    assert_int_equal(rail_open_all(small_fabric(b->w, 0), RAIL_SERVER, &b->config, b->rails), 1);
+    return &b->rails[0];
+}
+
+static void done(struct bench *b)
+{
+    rail_close(&b->rails[0]);
+    small_world_free(b->w);
+}
+
+static void an_active_port_is_ready_and_described(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.port->attr.lmc = 2;
+    assert_true(rail_judge(r));
+    assert_int_equal(r->state, RAIL_READY);
+    assert_int_equal(r->address.lid, 1);
+    assert_int_equal(r->address.lmc, 2);
+    assert_int_equal(r->address.pkey, 0xffff);
+    assert_true(r->address.subnet_prefix == 0xfe80000000000000u);
+    assert_int_equal(r->address.max_rd_atomic, 16);
+    assert_int_equal(r->address.max_dest_rd_atomic, 0); /* nobody reads from a server */
+    assert_int_equal(r->address.generation, 1);
+    assert_false(rail_judge(r));
+    assert_int_equal(r->address.generation, 1);
+    assert_int_equal(rail_transfer_error(r), FABRIC_OK);
+    done(&b);
+}
+
+/* MK-C2: outside 1 to 0xBFFF is no LID. */
+static void only_unicast_lids_count(void **state)
+{
+    (void)state;
+    static const struct {
+        uint16_t lid;
+        enum fabric_error reason;
+    } cases[] = {{0, ERR_NO_LID},      {1, FABRIC_OK},       {0xbfff, FABRIC_OK},
+                 {0xc000, ERR_NO_LID}, {0xffff, ERR_NO_LID}, {0x8120, FABRIC_OK}};
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        b.port->attr.lid = cases[i].lid;
+        rail_judge(r);
+        assert_int_equal(r->reason, cases[i].reason);
+    }
+    done(&b);
+}
+
+/* Until a port is ACTIVE nothing of it is wrong (MK-D3, CASE-Z6). */
+static void nothing_is_judged_before_the_port_is_active(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fabric_port_state state;
+        enum fabric_error reason;
+    } cases[] = {{FABRIC_PORT_DOWN, ERR_PORT_DOWN},
+                 {FABRIC_PORT_INIT, ERR_WAITING_FOR_SM},
+                 {FABRIC_PORT_ARMED, ERR_WAITING_FOR_SM}};
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.config.pkey_index = 1;
+    b.config.mtu = 4096;
+    b.port->attr.active_mtu = FABRIC_MTU_256;
+    for (size_t i = 0; i < 3; i++) {
+        b.port->attr.state = cases[i].state;
+        assert_true(rail_judge(r));
+        assert_int_equal(r->state, RAIL_WAITING);
+        assert_int_equal(r->reason, cases[i].reason);
+    }
+    assert_int_equal(rail_transfer_error(r), ERR_NO_LID);
+    b.port->attr.state = FABRIC_PORT_ACTIVE;
+    rail_judge(r);
+    assert_int_equal(r->state, RAIL_REFUSED);
+    assert_int_equal(r->reason, ERR_PKEY_EMPTY);
+    b.port->pkeys[1] = 0x8001;
+    rail_judge(r);
+    assert_int_equal(r->reason, ERR_MTU_ABOVE_ACTIVE);
+    b.port->attr.active_mtu = FABRIC_MTU_4096;
+    rail_judge(r);
+    assert_int_equal(r->state, RAIL_READY);
+    assert_int_equal(r->address.pkey, 0x8001);
+    assert_int_equal(r->address.pkey_index, 1);
+    done(&b);
+}
+
+static void an_index_past_the_table_is_named(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.config.pkey_index = 200;
+    rail_judge(r);
+    assert_int_equal(r->reason, ERR_PKEY_INDEX_RANGE);
+    assert_non_null(strstr(r->detail, "200"));
+    assert_true(rail_is_configuration(r->reason));
+    done(&b);
+}
+
+/* MK-D5: by value, wherever it is; a full entry before a limited one. */
+static void a_partition_is_found_by_value(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.config.pkey = 0x8001;
+    rail_judge(r);
+    assert_int_equal(r->reason, ERR_PKEY_NOT_FOUND);
+    b.port->pkeys[2] = 0x0001;
+    rail_judge(r);
+    assert_int_equal(r->address.pkey_index, 2);
+    assert_int_equal(small_logged(b.w, 0, "WARN"), 2); /* refused before; limited now */
+    b.port->pkeys[5] = 0x8001;
+    rail_judge(r);
+    assert_int_equal(r->address.pkey_index, 5);
+    b.port->pkeys[5] = 0;
+    b.port->pkeys[3] = 0x8001; /* moved */
+    assert_true(rail_judge(r));
+    assert_int_equal(r->address.pkey_index, 3);
+    done(&b);
+}
+
+static void settings_that_mean_nothing_are_reported_once(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.config.gid_index = 3;
+    b.config.traffic_class = 106;
+    b.config.service_level = 5;
+    for (unsigned i = 0; i < 2; i++) {
+        b.port->attr.lid++;
+        rail_judge(r);
+    }
+    assert_int_equal(small_logged(b.w, 0, "gid_index is ignored"), 1);
+    assert_int_equal(small_logged(b.w, 0, "traffic_class is ignored"), 1);
+    assert_int_equal(small_logged(b.w, 0, "virtual lane"), 1);
+    assert_int_equal(r->address.sl, 5);
+    assert_int_equal(r->address.traffic_class, 0);
+    done(&b);
+}
+
+static void roce_needs_a_gid_and_no_partition(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.config.pkey_index = 1;
+    b.config.pkey_index_set = true;
+    b.config.traffic_class = 104;
+    b.port->attr.link_layer = FABRIC_LINK_LAYER_ETHERNET;
+    b.port->attr.lid = 0;
+    b.port->gid_there[0] = false;
+    rail_judge(r);
+    assert_int_equal(r->reason, ERR_GID_NONE);
+    assert_int_equal(r->state, RAIL_WAITING);
+    b.port->gid_there[2] = true; /* after a hole */
+    b.port->gids[2].type = FABRIC_GID_TYPE_ROCE_V2;
+    b.port->gids[2].gid.raw[10] = b.port->gids[2].gid.raw[11] = 0xff;
+    b.port->gids[2].gid.raw[12] = 10;
+    assert_true(rail_judge(r));
+    assert_int_equal(r->state, RAIL_READY);
+    assert_int_equal(r->address.pkey_index, 0);
+    assert_int_equal(r->address.gids[0].index, 2);
+    assert_int_equal(r->address.traffic_class, 104);
+    assert_int_equal(small_logged(b.w, 0, "pkey_index is ignored on RoCE"), 1);
+    b.config.gid_index = 1; /* pinned to a hole */
+    rail_judge(r);
+    assert_int_equal(r->reason, ERR_GID_NONE);
+    done(&b);
+}
+
+static struct fabric_async event(const struct rail *r, enum fabric_async_type type, uint8_t port)
+{
+    return (struct fabric_async){.type = type, .device = r->device, .port_num = port};
+}
+
+/* MK-C4: by device and port. */
+static void events_are_dispatched_by_device_and_port(void **state)
+{
+    (void)state;
+    static const enum fabric_async_type types[] = {
+        FABRIC_ASYNC_PORT_ACTIVE,      FABRIC_ASYNC_PORT_ERR,   FABRIC_ASYNC_LID_CHANGE,
+        FABRIC_ASYNC_PKEY_CHANGE,      FABRIC_ASYNC_GID_CHANGE, FABRIC_ASYNC_SM_CHANGE,
+        FABRIC_ASYNC_CLIENT_REREGISTER};
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    rail_judge(r);
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        struct fabric_async e = event(r, types[i], 1);
+        assert_true(rail_concerned(r, &e));
+        e.port_num = 2;
+        assert_false(rail_concerned(r, &e));
+        e.port_num = 1;
+        e.device.id++;
+        assert_false(rail_concerned(r, &e));
+    }
+    struct fabric_async e = event(r, FABRIC_ASYNC_COMM_EST, 1);
+    assert_false(rail_concerned(r, &e));
+    done(&b);
+}
+
+static void a_device_that_returns_is_opened_again(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    rail_judge(r);
+    uint32_t epoch = r->epoch;
+    struct fabric_async e = event(r, FABRIC_ASYNC_DEVICE_FATAL, 0);
+    b.port->gone = true;
+    assert_true(rail_concerned(r, &e));
+    assert_true(rail_judge_event(r, &e));
+    assert_int_equal(r->reason, ERR_DEVICE_REMOVED);
+    assert_int_equal(r->device.id, 0);
+    assert_false(rail_concerned(r, &e));
+    b.port->gone = false;
+    assert_true(rail_judge(r));
+    assert_int_equal(r->state, RAIL_READY);
+    assert_true(r->epoch > epoch);
+    b.port->gone = true; /* and once more, without an event */
+    assert_true(rail_judge(r));
+    assert_int_equal(r->reason, ERR_DEVICE_REMOVED);
+    done(&b);
+}
+
+static void a_port_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    r->wanted_port = 3;
+    rail_judge(r);
+    assert_int_equal(r->state, RAIL_REFUSED);
+    done(&b);
+}
+
+static void faults_look_the_other_way_round_from_the_other_end(void **state)
+{
+    (void)state;
+    assert_int_equal(rail_mirror(ERR_NO_LID), ERR_PEER_NO_LID);
+    assert_int_equal(rail_mirror(ERR_WAITING_FOR_SM), ERR_PEER_NO_LID);
+    assert_int_equal(rail_mirror(ERR_PEER_NO_LID), ERR_NO_LID);
+    assert_int_equal(rail_mirror(ERR_PKEY_LIMITED_PAIR), ERR_PKEY_LIMITED_PAIR);
+    assert_false(rail_is_configuration(ERR_RETRY_EXCEEDED));
+    assert_string_equal(rail_state_name(RAIL_WAITING), "waiting");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_active_port_is_ready_and_described),
+        cmocka_unit_test(only_unicast_lids_count),
+        cmocka_unit_test(nothing_is_judged_before_the_port_is_active),
+        cmocka_unit_test(an_index_past_the_table_is_named),
+        cmocka_unit_test(a_partition_is_found_by_value),
+        cmocka_unit_test(settings_that_mean_nothing_are_reported_once),
+        cmocka_unit_test(roce_needs_a_gid_and_no_partition),
+        cmocka_unit_test(events_are_dispatched_by_device_and_port),
+        cmocka_unit_test(a_device_that_returns_is_opened_again),
+        cmocka_unit_test(a_port_that_is_not_there_is_refused),
+        cmocka_unit_test(faults_look_the_other_way_round_from_the_other_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/memkv_pair.h"
+#include "tests/support/rogue.h"
+
+static struct rogue r;
+
+/* The real server, and a rogue client that has shown the key. */
+static struct small_world *met(void)
+{
+    struct small_world *w = small_world_new(2);
+    memset(&r, 0, sizeof r);
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_non_null(rogue_last(&r, WIRE_WELCOME));
+    return w;
+}
+
+static struct wire_message request(enum wire_type type, uint64_t id)
+{
+    struct wire_message m = {.type = type, .id = id, .key = "key", .key_length = 3};
+    return m;
+}
+
+static enum fabric_error answer(struct small_world *w, const struct wire_message *m)
+{
+    assert_int_equal(rogue_send(&r, m), 0);
+    small_run(w, SECOND / 10);
+    const struct wire_message *result = rogue_last(&r, WIRE_RESULT);
+    assert_non_null(result);
+    assert_int_equal(result->id, m->id);
+    return result->error;
+}
+
+static void a_stranger_is_told_nothing(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    memset(&r, 0, sizeof r);
+    r.key[5] = 1;
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    assert_int_equal(r.count, 0);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "auth_failed: it has not shown the key"), 1);
+    small_world_free(w);
+}
+
+/* MK-I2: it costs a bounded time. */
+static void a_silent_stranger_is_dropped(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    memset(&r, 0, sizeof r);
+    r.raw = true;
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    small_run(w, 9 * SECOND);
+    assert_false(r.closed);
+    small_run(w, 2 * SECOND);
+    assert_true(r.closed);
+    assert_int_equal(r.raw_received, 0);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "the handshake took too long"), 1);
+    assert_int_equal(small_open(w, PAIR_SERVER, "stream"), 0);
+    small_world_free(w);
+}
+
+static void bytes_that_are_no_frame_end_the_connection(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    memset(&r, 0, sizeof r);
+    r.raw = true;
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    rogue_send_bytes(&r, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "frame_invalid"), 1);
+    small_world_free(w);
+}
+
+static void messages_of_servers_are_refused(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = request(WIRE_RESULT, 1);
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    small_world_free(w);
+}
+
+static void sizes_are_judged_before_room_is_made(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = request(WIRE_PUT, 1);
+    m.length = WIRE_MAX_VALUE + 1;
+    assert_int_equal(answer(w, &m), ERR_TOO_LARGE);
+    m.id = 2;
+    m.length = 0;
+    assert_int_equal(answer(w, &m), ERR_INVALID_ARGUMENT);
+    small_world_free(w);
+}
+
+static void an_unknown_link_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = request(WIRE_PUT, 1);
+    m.way = WIRE_WAY_RC;
+    m.length = 10;
+    assert_int_equal(answer(w, &m), ERR_FLUSHED);
+    m.rail = 200;
+    m.id = 2;
+    assert_int_equal(answer(w, &m), ERR_FLUSHED);
+    m = request(WIRE_LINK_REQUEST, 0);
+    m.rail = 200;
+    m.generation = 1;
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    small_world_free(w);
+}
+
+static struct wire_message link_request(struct small_world *w, uint32_t generation)
+{
+    struct wire_message m = {.type = WIRE_LINK_REQUEST, .generation = generation, .length = 4096};
+    const struct small_port *p = small_port(w, PAIR_CLIENT);
+    m.address = (struct fabric_port_address){.link_layer = FABRIC_LINK_LAYER_INFINIBAND,
+                                             .state = FABRIC_PORT_ACTIVE,
+                                             .port_num = 1,
+                                             .lid = p->attr.lid,
+                                             .subnet_prefix = 0xfe80000000000000u,
+                                             .pkey = 0xffff,
+                                             .mtu = FABRIC_MTU_4096,
+                                             .active_mtu = FABRIC_MTU_4096,
+                                             .max_dest_rd_atomic = 4,
+                                             .gid_count = 1};
+    m.address.gids[0].gid = p->gids[0].gid;
+    return m;
+}
+
+/* MK-B4: an overtaken request configures nothing, and neither does a late LINK_READY. */
+static void an_older_generation_is_not_looked_at(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = link_request(w, 5);
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_last(&r, WIRE_LINK_ACCEPT)->generation, 5);
+    m.generation = 4;
+    assert_int_equal(rogue_send(&r, &m), 0);
+    struct wire_message ready = {.type = WIRE_LINK_READY, .generation = 4};
+    assert_int_equal(rogue_send(&r, &ready), 0);
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_last(&r, WIRE_LINK_ACCEPT)->generation, 5);
+    assert_false(r.closed);
+    assert_int_equal(small_open(w, PAIR_SERVER, "qp"), 1);
+    small_command(w, PAIR_SERVER, "{\"id\":1,\"op\":\"status\"}");
+    pair_has(small_until(w, PAIR_SERVER, "\"id\":1", SECOND), "\"stale\":2");
+    struct wire_message down = {.type = WIRE_LINK_DOWN, .generation = 5, .error = ERR_NO_LID};
+    assert_int_equal(rogue_send(&r, &down), 0);
+    small_run(w, SECOND / 10);
+    assert_int_equal(small_open(w, PAIR_SERVER, "qp"), 0);
+    small_world_free(w);
+}
+
+/* What somebody changed on the way between the ends would show in the digest. */
+static void ends_that_saw_different_addresses_part(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = link_request(w, 1);
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    struct wire_message ready = {.type = WIRE_LINK_READY, .generation = 1, .digest = {1}};
+    assert_int_equal(rogue_send(&r, &ready), 0);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "the ends saw different addresses"), 1);
+    small_world_free(w);
+}
+
+/* No read resources: GET would work and PUT could not (CASE-Z12). */
+static void a_peer_without_read_resources_is_refused(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = link_request(w, 1);
+    m.address.max_dest_rd_atomic = 0;
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_last(&r, WIRE_LINK_DOWN)->error, ERR_RD_ATOMIC_NONE);
+    small_world_free(w);
+}
+
+static void bulk_must_fit_its_put(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        struct small_world *w = met();
+        static const uint8_t data[100];
+        struct wire_message m = request(WIRE_PUT, 1);
+        m.length = 60;
+        assert_int_equal(rogue_send(&r, &m), 0);
+        struct wire_message bulk = {.type = WIRE_BULK, .id = i == 2 ? 9 : 1, .data = data};
+        bulk.length = i == 0 ? 61 : 30;
+        bulk.offset = i == 1 ? 1 : 0;
+        assert_int_equal(rogue_send(&r, &bulk), 0);
+        small_run(w, SECOND / 10);
+        assert_int_equal(r.closed, i < 2); /* of an unknown operation it is passed over */
+        small_world_free(w);
+    }
+}
+
+/* A PUT that is cancelled, or whose client vanishes, leaves no trace. */
+static void an_unfinished_put_leaves_nothing(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    static const uint8_t data[30];
+    for (unsigned i = 0; i < 2; i++) {
+        struct wire_message m = request(WIRE_PUT, i + 1);
+        m.length = 60;
+        assert_int_equal(rogue_send(&r, &m), 0);
+        struct wire_message bulk = {
+            .type = WIRE_BULK, .id = i + 1, .data = data, .length = sizeof data};
+        assert_int_equal(rogue_send(&r, &bulk), 0);
+        small_run(w, SECOND / 10);
+        struct wire_message cancel = {.type = WIRE_CANCEL, .id = i + 1};
+        if (i == 0)
+            assert_int_equal(rogue_send(&r, &cancel), 0);
+        else
+            small_stop(w, PAIR_CLIENT);
+        small_run(w, SECOND / 10);
+        small_command(w, PAIR_SERVER, "{\"id\":1,\"op\":\"status\"}");
+        const char *line = small_until(w, PAIR_SERVER, "\"id\":1", SECOND);
+        pair_has(line, "\"used\":0");
+        pair_has(line, "\"puts\":0");
+    }
+    small_world_free(w);
+}
+
+static void one_client_has_a_bounded_number_of_transfers(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = request(WIRE_PUT, 1);
+    m.length = 60;
+    for (uint64_t id = 1; id <= 64; id++) {
+        m.id = id;
+        assert_int_equal(rogue_send(&r, &m), 0);
+    }
+    m.id = 65;
+    assert_int_equal(answer(w, &m), ERR_QUEUE_FULL);
+    small_world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stranger_is_told_nothing),
+        cmocka_unit_test(a_silent_stranger_is_dropped),
+        cmocka_unit_test(bytes_that_are_no_frame_end_the_connection),
+        cmocka_unit_test(messages_of_servers_are_refused),
+        cmocka_unit_test(sizes_are_judged_before_room_is_made),
+        cmocka_unit_test(an_unknown_link_is_refused_by_name),
+        cmocka_unit_test(an_older_generation_is_not_looked_at),
+        cmocka_unit_test(ends_that_saw_different_addresses_part),
+        cmocka_unit_test(a_peer_without_read_resources_is_refused),
+        cmocka_unit_test(bulk_must_fit_its_put),
+        cmocka_unit_test(an_unfinished_put_leaves_nothing),
+        cmocka_unit_test(one_client_has_a_bounded_number_of_transfers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
