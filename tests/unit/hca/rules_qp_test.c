@@ -64,7 +64,7 @@ static void the_other_types_differ_where_they_should(void **state)
         rules_qp_transition(HCA_QP_DCI, FABRIC_QPS_RTS, FABRIC_QPS_SQD, &required, &optional));
     assert_false(
         rules_qp_transition(HCA_QP_UC, FABRIC_QPS_RESET, FABRIC_QPS_INIT, &required, &optional));
-    assert_true(
+    assert_false(
         rules_qp_transition(HCA_QP_DCT, FABRIC_QPS_RTR, FABRIC_QPS_ERR, &required, &optional));
 }
 
