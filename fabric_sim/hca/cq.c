@@ -12,14 +12,22 @@ static struct cq_state *cq_of(const struct hca *hca, uint32_t id)
     return cq;
 }
 
+static bool overran(const struct hca *hca, uint32_t id)
+{
+    const struct cq_state *cq = id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
+    return cq && cq->overrun;
+}
+
 /* An overrun CQ takes its queue pairs with it (chapter 11.6.3.1), once nobody is in the middle of
  * a flush. */
-static void overrun_due(void *object, uint64_t id)
+static void overrun_due(void *object, uint64_t unused)
 {
+    (void)unused;
     struct hca *hca = object;
+    hca->overrun = 0;
     for (uint32_t i = 0; i < hca->qps.used; i++) {
-        struct qp_state *qp = table_at(&hca->arena, &hca->qps, i);
-        bool uses = qp->slot.id && (qp->send_cq == (uint32_t)id || qp->recv_cq == (uint32_t)id);
+        const struct qp_state *qp = table_at(&hca->arena, &hca->qps, i);
+        bool uses = qp->slot.id && (overran(hca, qp->send_cq) || overran(hca, qp->recv_cq));
         if (uses && qp->state != FABRIC_QPS_ERR && qp->state != FABRIC_QPS_RESET)
             qp_enter_error(context_of(hca, qp));
     }
@@ -35,7 +43,8 @@ static void cq_overrun(struct hca *hca, struct cq_state *cq)
                               .cq = {cq->slot.id},
                               .context = cq->context};
     event_push(hca, &event);
-    sim_in(hca->sim, 0, overrun_due, hca, cq->slot.id);
+    if (!hca->overrun)
+        hca->overrun = sim_in(hca->sim, 0, overrun_due, hca, 0);
 }
 
 void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t qp_id,

@@ -36,10 +36,14 @@ static bool same_initiator(const struct qp_context *dcr, const struct packet *pa
 
 static struct qp_context *find_responder(struct qp_context *target, const struct packet *packet)
 {
-    for (struct qp_context *dcr = target->dcr_first; dcr; dcr = dcr->dcr_next)
-        if (same_initiator(dcr, packet))
-            return dcr;
-    return NULL;
+    if (target->dcr_recent && same_initiator(target->dcr_recent, packet))
+        return target->dcr_recent;
+    struct qp_context *dcr = target->dcr_first;
+    while (dcr && !same_initiator(dcr, packet))
+        dcr = dcr->dcr_next;
+    if (dcr)
+        target->dcr_recent = dcr;
+    return dcr;
 }
 
 static void responder_free(struct qp_context *dcr)
@@ -57,11 +61,11 @@ static void drop_oldest(struct qp_context *target)
     if (!target->dcr_first)
         target->dcr_last = NULL;
     target->dcr_count--;
-    if (oldest->rsp.has_recv)
-        qp_flush_recvs(oldest);
+    target->dcr_recent = NULL;
     responder_free(oldest);
 }
 
+/* What an initiator had taken from the SRQ is given up without a completion. */
 void dc_drop_all(struct qp_context *target)
 {
     while (target->dcr_first)
@@ -85,8 +89,10 @@ static void address_back(struct qp_context *dcr, const struct qp_context *target
 static struct qp_context *new_responder(struct qp_context *target, const struct hca_port *port,
                                         const struct packet *packet)
 {
-    if (target->dcr_count >= MAX_RESPONDERS)
+    if (target->dcr_count >= MAX_RESPONDERS) {
+        qp_flush_recvs(target->dcr_first);
         drop_oldest(target);
+    }
     struct qp_context *dcr = calloc(1, sizeof(*dcr));
     if (!dcr)
         abort();
@@ -129,8 +135,7 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
     }
     if (!dcr)
         dcr = new_responder(target, port, packet);
-    if (dcr->rsp.has_recv)
-        qp_flush_recvs(dcr);
+    qp_flush_recvs(dcr);
     responder_reset(dcr);
     address_back(dcr, target, port, packet);
     dcr->dcr_connection = packet->va;
@@ -147,6 +152,7 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet)
 {
     struct hca *hca = target->hca;
+    assert(target->qp->type == HCA_QP_DCT && !target->dcr);
     uint8_t operation = packet->opcode & 0x1f;
     if (operation == DC_CONNECT) {
         connect(target, port, packet);

@@ -104,6 +104,7 @@ struct qp_context {
 
     /* DC responders of a target, oldest first; `dcr` set in each of them. */
     struct qp_context *dcr_first, *dcr_last, *dcr_next;
+    struct qp_context *dcr_recent; /* found last; null when there is none */
     uint32_t dcr_count;
     bool dcr, dcr_closed;
     uint32_t dcr_initiator, dcr_connect_psn;
@@ -121,8 +122,11 @@ struct hca_port {
     struct port_info *info;
     struct port_info *home; /* where the attributes lie without a device */
     union fabric_gid gid0;  /* as the host's table has it */
+    uint8_t link_layer;     /* that the tables were sized for */
     struct lane lanes[PORT_VLS];
-    uint16_t ready; /* lanes with a queue pair in them, a bit each */
+    uint16_t ready;                       /* lanes with a queue pair in them, a bit each */
+    struct packet *loop_head, *loop_tail; /* to this very port, oldest first */
+    sim_event loop;
     sim_event kick;
     bool running; /* answers to what is being received go out at its end */
 };
@@ -137,6 +141,7 @@ struct hca {
     uint32_t caps;
     uint64_t sys_image_guid;
     bool removed, discard_payload;
+    sim_event overrun; /* queue pairs of an overrun CQ are about to end */
     struct hca_arena arena;
     struct table pds, keys, cqs, srqs, qps, ahs, mcasts;
     struct scramble key_scramble, qpn_scramble;
@@ -160,7 +165,8 @@ static inline bool hca_has(const struct hca *hca, enum fabric_cap cap)
 struct hca_port *port_of(struct hca *hca, uint8_t port_num);
 void context_ready(struct qp_context *ctx);
 void context_unqueue(struct qp_context *ctx);
-void port_drop_stalled(struct hca_port *port);
+void port_size_tables(struct hca_port *port); /* by profile and link layer */
+void port_close(struct hca_port *port);       /* packets that wait in it are gone */
 struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_t psn);
 void packet_finish(const struct hca_port *port, struct packet *packet);
 void packet_trace(struct hca *hca, const char *what, const struct packet *packet,

@@ -129,6 +129,8 @@ void port_changed(void *context, struct net_port *net_port, const struct port_in
     if (count > 1) /* a draw only where it can matter */
         count = rules_port_events(&profile, before, port->info, sim_random(hca->sim), types);
     port->info->client_reregister = 0;
+    if (port->link_layer != port->info->link_layer)
+        port_size_tables(port);
     for (size_t i = 0; i < count; i++)
         event_port(hca, PLANTED(hca_event_wrong_port) ? 1 : port_num, types[i]);
 }

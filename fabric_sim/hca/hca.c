@@ -23,6 +23,20 @@ static void init_tables(struct hca *hca)
     table_init(&hca->mcasts, sizeof(struct mcast_state), p->max_mcast_attach);
 }
 
+/* RoCE has one P_Key, the default one (annex A16.4.3). */
+void port_size_tables(struct hca_port *port)
+{
+    const struct hca_profile *profile = port->hca->profile;
+    struct port_info *info = port->info;
+    bool ethernet = info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
+    info->pkey_count = ethernet ? 1 : profile->pkey_count;
+    info->gid_count = profile->gid_count;
+    port->link_layer = info->link_layer;
+    assert(info->pkey_count <= PORT_PKEYS && info->gid_count <= PORT_GIDS);
+    if (ethernet)
+        info->pkeys[0] = 0xffff;
+}
+
 static void init_ports(struct hca *hca)
 {
     hca->port_count = net_node_ports(hca->node);
@@ -39,10 +53,7 @@ static void init_ports(struct hca *hca)
         port->home = net_port_info(port->net_port);
         net_port_place_info(port->net_port, &infos[i]);
         port->info = net_port_info(port->net_port);
-        if (port->info->pkey_count == 0 || port->info->pkey_count > hca->profile->pkey_count)
-            port->info->pkey_count = hca->profile->pkey_count;
-        if (port->info->gid_count == 0 || port->info->gid_count > hca->profile->gid_count)
-            port->info->gid_count = hca->profile->gid_count;
+        port_size_tables(port);
         port->gid0 = port->info->gids[0].gid;
     }
 }
@@ -81,14 +92,14 @@ void hca_destroy(struct hca *hca)
     struct net_owner nobody = {.context = NULL};
     net_node_set_owner(hca->node, &nobody);
     windows_cancel(hca);
+    if (hca->overrun)
+        sim_cancel(hca->sim, hca->overrun);
     for (uint32_t i = 0; i < hca->qps.used; i++)
         if (hca->contexts[i])
             context_free(hca->contexts[i]);
     for (uint8_t i = 0; i < hca->port_count; i++) {
         struct hca_port *port = &hca->ports[i];
-        if (port->kick)
-            sim_cancel(hca->sim, port->kick);
-        port_drop_stalled(port);
+        port_close(port);
         net_port_place_info(port->net_port, port->home);
     }
     free(hca->contexts);

@@ -39,6 +39,7 @@ static void land(struct qp_context *ctx, const struct packet *packet, uint32_t f
 static struct packet *held_pop(struct responder *rsp)
 {
     struct packet *packet = rsp->held_head;
+    assert(packet && rsp->held > 0);
     rsp->held_head = packet->next;
     packet->next = NULL;
     rsp->held--;

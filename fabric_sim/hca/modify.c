@@ -60,6 +60,7 @@ static void copy_limits(struct hca_qp_attr *to, const struct hca_qp_attr *from, 
 static void adopt(struct qp_context *ctx, uint32_t mask)
 {
     const struct hca_qp_attr *attr = &ctx->qp->attr;
+    assert(attr->port_num <= ctx->hca->port_count);
     if (mask & HCA_QP_PORT) {
         context_unqueue(ctx);
         ctx->port_num = attr->port_num;

@@ -110,10 +110,34 @@ struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_
 
 /* ------------------------------------------------------------------ sending */
 
-static void loopback(void *object, uint64_t packet)
+static void receive_and_answer(struct hca_port *port, struct packet *packet);
+
+static void loop_due(void *object, uint64_t unused)
 {
+    (void)unused;
     struct hca_port *port = object;
-    receive_packet(port->hca, port, (struct packet *)(uintptr_t)packet);
+    struct packet *packet = port->loop_head;
+    assert(packet && packet->waiting_since <= sim_now(port->hca->sim));
+    port->loop_head = packet->next;
+    packet->next = NULL;
+    port->loop = port->loop_head
+                     ? sim_at(port->hca->sim, port->loop_head->waiting_since, loop_due, port, 0)
+                     : 0;
+    receive_and_answer(port, packet);
+}
+
+/* The net never sees the packet, so its own member is free to hold the time of arrival. */
+static void loop_back(struct hca_port *port, struct packet *packet)
+{
+    packet->waiting_since = sim_now(port->hca->sim) + LOOPBACK_DELAY;
+    packet->next = NULL;
+    if (port->loop_head)
+        port->loop_tail->next = packet;
+    else
+        port->loop_head = packet;
+    port->loop_tail = packet;
+    if (!port->loop)
+        port->loop = sim_at(port->hca->sim, packet->waiting_since, loop_due, port, 0);
 }
 
 static bool is_own(const struct hca_port *port, const struct packet *packet)
@@ -153,7 +177,7 @@ static bool port_send(struct hca_port *port, struct packet *packet)
     if (is_own(port, packet)) {
         if (sim_trace_on(hca->sim))
             packet_trace(hca, "tx", packet, "loopback");
-        sim_in(hca->sim, LOOPBACK_DELAY, loopback, port, (uint64_t)(uintptr_t)packet);
+        loop_back(port, packet);
         return true;
     }
     return port_resend(port, packet);
@@ -295,20 +319,33 @@ void port_can_send(void *context, struct net_port *net_port, uint8_t vl)
         lane_run(port, vl);
 }
 
-void port_receive(void *context, struct net_port *net_port, struct packet *packet)
+/* What the packet gives rise to goes out in this very event. */
+static void receive_and_answer(struct hca_port *port, struct packet *packet)
 {
-    struct hca *hca = context;
-    struct hca_port *port = port_of(hca, net_port_num(net_port));
-    port->running = true; /* answers go out below, in this very event */
-    receive_packet(hca, port, packet);
+    assert(!port->running);
+    port->running = true;
+    receive_packet(port->hca, port, packet);
     port->running = false;
-    if (port->kick)
-        return;
-    port_run(port);
+    if (!port->kick)
+        port_run(port);
 }
 
-void port_drop_stalled(struct hca_port *port)
+void port_receive(void *context, struct net_port *net_port, struct packet *packet)
 {
+    receive_and_answer(port_of(context, net_port_num(net_port)), packet);
+}
+
+void port_close(struct hca_port *port)
+{
+    if (port->kick)
+        sim_cancel(port->hca->sim, port->kick);
+    if (port->loop)
+        sim_cancel(port->hca->sim, port->loop);
+    while (port->loop_head) {
+        struct packet *packet = port->loop_head;
+        port->loop_head = packet->next;
+        net_free(port->hca->net, packet);
+    }
     for (uint8_t vl = 0; vl < PORT_VLS; vl++) {
         if (port->lanes[vl].stalled)
             net_free(port->hca->net, port->lanes[vl].stalled);

@@ -10,6 +10,7 @@
 #include "src/fabric/planted.h"
 
 #define MAX_MESSAGE (1ull << 31) /* chapter 9.2 */
+#define MAX_PACKETS 0x300000     /* with all before it inside half of the PSN space */
 
 static struct qp_state *qp_find(const struct hca *hca, hca_qp handle)
 {
@@ -36,6 +37,9 @@ static enum fabric_error check_send(const struct qp_state *qp, const struct hca_
         return ERR_INVALID_ARGUMENT;
     uint64_t length = total(wr->sges, wr->sge_count);
     if (length > MAX_MESSAGE || (atomic && length != 8))
+        return ERR_INVALID_ARGUMENT;
+    uint32_t mtu = fabric_mtu_bytes(qp->attr.path_mtu);
+    if (mtu && length / mtu >= MAX_PACKETS)
         return ERR_INVALID_ARGUMENT;
     if ((wr->flags & HCA_SEND_INLINE) && (reads || length > qp->max_inline))
         return ERR_INVALID_ARGUMENT;

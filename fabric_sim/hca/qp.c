@@ -94,6 +94,7 @@ void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state)
 /* Whatever is under way ends here; nothing reaches memory through this queue pair any more. */
 static void stop(struct qp_context *ctx)
 {
+    assert(!ctx->dcr); /* a DC responder ends with its target */
     timer_stop(ctx);
     ctx->req.rnr_waiting = false;
     landing_abandon(ctx);
@@ -111,6 +112,8 @@ void qp_enter_error(struct qp_context *ctx)
     if (ctx->qp->state == FABRIC_QPS_ERR)
         return;
     qp_set_state(ctx, FABRIC_QPS_ERR);
+    for (struct qp_context *dcr = ctx->dcr_first; dcr; dcr = dcr->dcr_next)
+        qp_flush_recvs(dcr);
     stop(ctx);
     qp_flush_sends(ctx);
     qp_flush_recvs(ctx);

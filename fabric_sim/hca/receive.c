@@ -30,6 +30,7 @@ static const char *not_for_port(const struct hca_port *port, const struct packet
     bool ethernet = info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
     if (info->state < FABRIC_PORT_ARMED)
         return "port state";
+    assert(info->gid_count <= PORT_GIDS);
     bool multicast = ethernet ? packet->dgid.raw[0] == 0xff : packet->dlid >= 0xc000;
     if (multicast)
         return NULL;
@@ -45,6 +46,7 @@ static const char *not_for_port(const struct hca_port *port, const struct packet
 static const char *wrong_queue_pair(const struct qp_context *ctx, const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
+    assert(ctx->transport == BTH_RC || ctx->transport == BTH_UD || ctx->transport == BTH_DC);
     bool response = kind == RULES_RESPONSE;
     uint8_t state = ctx->qp->state;
     if (ctx->transport != (packet->opcode & 0xe0))

@@ -257,6 +257,7 @@ static bool acknowledge(struct qp_context *ctx, uint32_t psn)
         requester_complete(ctx, FABRIC_WC_SUCCESS);
     }
     cursor_not_behind(ctx);
+    assert(rules_psn_diff(req->sent_psn, req->una_psn) >= 0);
     if (req->una_psn != una)
         timer_progress(ctx);
     if (!complete)

@@ -63,6 +63,7 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
 static void resource_answer(struct qp_context *ctx, struct resource *resource)
 {
     struct responder *rsp = &ctx->rsp;
+    assert(resource->used && rsp->pending <= ENGINE_RESOURCES);
     if (!resource->pending)
         rsp->pending++;
     resource->pending = true;
@@ -229,6 +230,7 @@ struct packet *resource_next(struct qp_context *ctx)
         resource->atomic ? build_atomic_ack(ctx, resource) : build_read_response(ctx, resource);
     if (!packet)
         return NULL;
+    assert(ctx->rsp.pending > 0);
     if (resource->cursor == resource->last_psn) {
         resource->pending = resource->sending = false;
         ctx->rsp.pending--;

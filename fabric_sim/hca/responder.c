@@ -118,6 +118,7 @@ static bool need_recv(struct qp_context *ctx)
 static void recv_error(struct qp_context *ctx, enum fabric_wc_status status, enum rules_nak nak)
 {
     struct responder *rsp = &ctx->rsp;
+    assert(rsp->has_recv && status != FABRIC_WC_SUCCESS);
     struct hca_wc wc = {.status = (uint8_t)status};
     cq_push_recv(ctx, &rsp->recv, &wc, false);
     rsp->has_recv = false;
@@ -207,6 +208,7 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
     }
     if (op->imm && !need_recv(ctx))
         return false;
+    assert(length <= rsp->write_left);
     rsp->write_left -= length;
     if (op->imm) {
         struct packet header = *packet;

@@ -96,6 +96,7 @@ void timer_progress(struct qp_context *ctx)
 
 void timer_rnr(struct qp_context *ctx, uint8_t code)
 {
+    assert(!ctx->req.rnr_waiting && code < 32);
     ctx->req.rnr_waiting = true;
     uint64_t wait = PLANTED(hca_rnr_timer) ? 10000 : rules_rnr_timer(code);
     timer_set(ctx, sim_now(ctx->hca->sim) + wait);

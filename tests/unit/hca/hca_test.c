@@ -105,6 +105,53 @@ static void a_device_goes_with_work_under_way(void **state)
     }
 }
 
+/* Also with packets on their way to its own port and with a CQ that has just overrun. */
+static void a_device_goes_with_events_of_its_own_due(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_make(NULL, 0, 1);
+    struct hca_host *h = &p.w->host[0];
+    struct hca_qp_attr attr = hca_world_attr(p.w, 0, 0);
+    hca_set_notify(h->hca, NULL);
+    assert_int_equal(hca_cq_create(h->hca, 1, 0, &h->cq), FABRIC_OK);
+    hca_qp qp = hca_world_qp(p.w, 0, HCA_QP_RC);
+    attr.dest_qp_num = hca_world_number(p.w, 0, qp);
+    attr.rq_psn = attr.sq_psn;
+    assert_int_equal(hca_world_bring_up(p.w, 0, qp, HCA_QP_RC, &attr), FABRIC_OK);
+    for (int i = 0; i < 4; i++) {
+        struct hca_sge sge = hca_world_sge(p.w, 0, 0, 20000);
+        struct hca_send_wr wr = hca_world_wr(HCA_WR_RDMA_WRITE, &sge);
+        wr.remote_addr = HCA_WORLD_IOVA + 65536;
+        wr.rkey = h->key;
+        assert_int_equal(hca_post_send(h->hca, qp, &wr), FABRIC_OK);
+    }
+    hca_world_run(p.w, 100);
+    struct hca_qp_attr error = {.state = FABRIC_QPS_ERR};
+    assert_int_equal(hca_qp_modify(h->hca, qp, &error, HCA_QP_STATE), FABRIC_OK);
+    hca_destroy(h->hca);
+    hca_world_run(p.w, SECOND);
+    struct hca_init init = {.node = h->node, .profile = hca_profile_find("mlx5")};
+    h->hca = hca_create(p.w->net, &init);
+    assert_string_equal(hca_name(h->hca), "n0");
+    hca_world_destroy(p.w);
+}
+
+static void an_ethernet_port_has_one_p_key(void **state)
+{
+    (void)state;
+    struct hca_world_init init = {.profile = "rxe", .seed = 1};
+    struct hca_world *w = hca_world_create(&init);
+    struct fabric_port_attr port;
+    uint16_t pkey;
+    assert_int_equal(hca_port_query(w->host[0].hca, 1, &port), FABRIC_OK);
+    assert_int_equal(port.link_layer, FABRIC_LINK_LAYER_ETHERNET);
+    assert_int_equal(port.pkey_tbl_len, 1);
+    assert_int_equal(hca_pkey_query(w->host[0].hca, 1, 0, &pkey), FABRIC_OK);
+    assert_int_equal(pkey, 0xffff);
+    assert_int_equal(hca_pkey_query(w->host[0].hca, 1, 1, &pkey), ERR_PKEY_INDEX_RANGE);
+    hca_world_destroy(w);
+}
+
 static void collect(void *context, const char *line, size_t length)
 {
     char *text = context;
@@ -149,6 +196,8 @@ int main(void)
         cmocka_unit_test(capabilities_can_be_taken_away),
         cmocka_unit_test(profiles_are_found_by_name),
         cmocka_unit_test(a_device_goes_with_work_under_way),
+        cmocka_unit_test(a_device_goes_with_events_of_its_own_due),
+        cmocka_unit_test(an_ethernet_port_has_one_p_key),
         cmocka_unit_test(the_trace_tells_what_happened_and_is_the_same_twice)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
