@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast a subnet manager brings a fat tree up, and what a world costs in memory. Prints measured
- * / to reach. */
+/* HA-7.1: how fast a subnet manager brings a fat tree up, and what a world costs in memory. Prints
+ * measured / to reach. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
