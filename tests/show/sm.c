@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The subnet manager at work: 4,096 hosts brought up and walked by someone who knows nothing of how
- * the tables were made; then late start, restart, handover and re-LID on a smaller world, with the
- * events that HCAs of two profiles raise.
+ * HA-2.2, HA-2.3: the subnet manager at work. 4,096 hosts brought up and walked by someone who
+ * knows nothing of how the tables were made; then late start, restart, handover and re-LID on a
+ * smaller world, with the events that HCAs of two profiles raise.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: handover between two managers, and who takes over from a dead one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

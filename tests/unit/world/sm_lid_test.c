@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: LID assignment and reassignment, LMC, another prefix. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: partitions with full and limited members, holes, keys removed or moved; SL-to-VL. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: datagrams with latency along directed routes, lost and sent again. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: forwarding that is complete, free of loops and of deadlock. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: port states in the order of real fabrics. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

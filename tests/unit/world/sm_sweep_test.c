@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: heavy and light sweeps, traps that trigger them; HA-2.3: the order of events. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

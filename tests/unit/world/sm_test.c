@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: late start, stop, restart, slow answers, no resources; a half-configured fabric is
+ * visible. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

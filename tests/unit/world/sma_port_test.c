@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2: the port states that a manager may set. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* HA-2.2, HA-2.3: trap 128, 144, 257 and 259. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
