@@ -342,7 +342,7 @@ enum fabric_error front_qp_create(struct fabric *fabric, fabric_device handle,
     enum fabric_error error = hca_qp_create(device->hca, &made, &qp->qp);
     if (error) {
         front_object_drop(&qp->object);
-        return error == ERR_INVALID_ARGUMENT ? ERR_RESOURCES_EXHAUSTED : error;
+        return error;
     }
     count_users(qp, 1);
     out->id = qp->object.id;

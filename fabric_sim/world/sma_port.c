@@ -2,6 +2,7 @@
 /* Set(PortInfo), chapter 14.2.5.6, and the M_Key, chapter 14.2.4. */
 #include <assert.h>
 
+#include "fabric_sim/world/bytes.h"
 #include "fabric_sim/world/sma_state.h"
 #include "src/fabric/planted.h"
 
@@ -47,6 +48,18 @@ static bool lid_usable(uint16_t lid)
     return lid >= 1 && lid <= LID_UNICAST_LAST;
 }
 
+/* Every GID of the port is its prefix before a GUID (chapter 4.1.1). */
+static void set_prefix(struct port_info *info, uint64_t prefix)
+{
+    info->gid_prefix = prefix;
+    for (uint32_t i = 0; i < info->gid_count && i < PORT_GIDS; i++) {
+        struct port_gid *gid = &info->gids[i];
+        if (gid->type == FABRIC_GID_TYPE_IB && bytes_get64(gid->gid.raw + 8) &&
+            !PLANTED(sm_gids_keep_prefix))
+            bytes_put64(gid->gid.raw, prefix);
+    }
+}
+
 static uint16_t apply_address(struct port_info *info, const struct mad_port_info *set)
 {
     if (!lid_usable(set->lid))
@@ -56,7 +69,7 @@ static uint16_t apply_address(struct port_info *info, const struct mad_port_info
     info->sm_lid = set->master_sm_lid;
     info->sm_sl = set->master_sm_sl;
     if (!PLANTED(sm_prefix_ignored))
-        info->gid_prefix = set->gid_prefix;
+        set_prefix(info, set->gid_prefix);
     info->subnet_timeout = set->subnet_timeout;
     return MAD_STATUS_OK;
 }

@@ -70,11 +70,12 @@ static json_t *failure_value(const struct scenario_failure *failure)
     return object;
 }
 
-static json_t *answer_value(const struct scenario_answer *answer)
+static json_t *answer_value(const struct scenario_answer *answer, size_t id)
 {
     const struct scenario_step *step = answer->step;
     json_t *object = checked(json_object());
     assert(answer->step);
+    put(object, "id", number(id));
     put(object, "line", number(step->mark.line));
     put(object, "word", json_string(step->word));
     put(object, "node", json_string(step->node));
@@ -142,7 +143,7 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
         append(failures, failure_value(&result->failures[i]));
     for (size_t i = 0; i < result->answer_count; i++) {
         if (result->answers[i].step)
-            append(answers, answer_value(&result->answers[i]));
+            append(answers, answer_value(&result->answers[i], i + 1));
     }
     put(object, "file", text_value(scenario->file));
     put(object, "name", text_value(scenario->name));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,58 @@ static void stop(struct runner *r, const struct scenario_step *step)
     runner_accept(r, r->ops->node_stop(r->tb, step->node, detail), detail, step->mark);
 }
 
+/* A parameter of a fault as it was written, for the story. */
+static void add_parameter(const struct testbed_fault *f, const struct word_field *field,
+                          struct text *out)
+{
+    const char *const names[] = {
+        [WORD_DEVICE] = f->device, [WORD_PEER] = f->peer, [WORD_TEXT] = f->text};
+    assert(field->name);
+    switch (field->slot) {
+    case WORD_DEVICE:
+    case WORD_PEER:
+    case WORD_TEXT:
+        if (names[field->slot])
+            text_add(out, " %s=%s", field->name, names[field->slot]);
+        return;
+    case WORD_PORT:
+        if (f->port)
+            text_add(out, " %s=%u", field->name, (unsigned)f->port);
+        return;
+    case WORD_INDEX:
+        text_add(out, " %s=%" PRIu32, field->name, f->index);
+        return;
+    case WORD_VALUE:
+        text_add(out, field->max == 0 ? " %s=0x%" PRIx64 : " %s=%" PRIu64, field->name, f->value);
+        return;
+    case WORD_ON:
+        text_add(out, " %s=%s", field->name, f->on ? "true" : "false");
+        return;
+    case WORD_DURATION:
+    case WORD_JITTER:
+        text_add(out, " %s=", field->name);
+        text_add_time(out, field->slot == WORD_DURATION ? f->duration : f->jitter);
+        return;
+    case WORD_ERROR:
+        text_add(out, " %s=%s", field->name, error_name(f->error));
+        return;
+    default: /* the place stands in front of the line; a GID speaks for itself in the trace */
+        return;
+    }
+}
+
+static void note_fault(struct runner *r, const struct scenario_step *step, const char *where)
+{
+    const struct fault_word *word = &fault_words[step->fault.word];
+    struct text line = {0};
+    assert(word->word == step->fault.word);
+    text_add(&line, "%s", step->word);
+    for (size_t i = 0; i < WORD_MAX_FIELDS && word->fields[i].name; i++)
+        add_parameter(&step->fault, &word->fields[i], &line);
+    runner_note(r, where, "%s", text_data(&line));
+    text_free(&line);
+}
+
 static void fault(struct runner *r, const struct scenario_step *step)
 {
     char detail[TESTBED_DETAIL] = "";
@@ -107,7 +160,7 @@ static void fault(struct runner *r, const struct scenario_step *step)
     if (node && (f->word == TESTBED_PROCESS_KILL || f->word == TESTBED_PROCESS_RESTART ||
                  f->word == TESTBED_POWER_LOSS))
         node->exit_expected = true;
-    runner_note(r, where, "%s", step->word);
+    note_fault(r, step, where);
     runner_accept(r, r->ops->apply(r->tb, f, detail), detail, step->mark);
 }
 

@@ -176,6 +176,41 @@ static void a_file_that_is_not_there_breaks(void **state)
     scenario_fixture_free(&f);
 }
 
+static void a_fault_is_noted_as_it_was_written(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    static const char *const noted[] = {
+        "lid_set lid=40",
+        "pkey_move port=1 pkey=32769 index=3",
+        "prefix_set prefix=0xfec0000000000001",
+        "grh_required on=false",
+        "delay duration=2 us jitter=0 s",
+        "verb_fails operation=listen nth=1 repeat=0 error=internal",
+        "gid_add index=2",
+        "tcp_cut peer=server",
+    };
+    scenario_fixture_run(
+        &f, "steps:\n"
+            "  - lid_set: {node: client, lid: 40}\n"
+            "  - pkey_move: {node: client, port: 1, pkey: 0x8001, index: 3}\n"
+            "  - prefix_set: {network: ib, prefix: 0xfec0000000000001}\n"
+            "  - grh_required: {node: client, on: false}\n"
+            "  - delay: {node: client, duration: 2 us}\n"
+            "  - verb_fails: {node: client, operation: listen, nth: 1, error: internal}\n"
+            "  - gid_add: {node: client, index: 2, gid: 'fe80::1'}\n"
+            "  - tcp_cut: {node: client, peer: server}\n");
+    assert_int_equal(f.result.status, SCENARIO_PASSED);
+    size_t next = 0;
+    for (size_t i = 0; i < f.result.history.count && next < 8; i++) {
+        const struct history_entry *entry = &f.result.history.entries[i];
+        if (entry->kind == HISTORY_ACTION && strncmp(entry->text, "start", 5) != 0)
+            assert_string_equal(entry->text, noted[next++]);
+    }
+    assert_int_equal(next, 8);
+    scenario_fixture_free(&f);
+}
+
 static bool always(void *context)
 {
     (void)context;
@@ -213,6 +248,7 @@ int main(void)
         cmocka_unit_test_setup(a_program_that_never_becomes_ready_breaks, setup),
         cmocka_unit_test_setup(a_file_lies_on_the_node_before_anything_starts, setup),
         cmocka_unit_test_setup(a_file_that_is_not_there_breaks, setup),
+        cmocka_unit_test_setup(a_fault_is_noted_as_it_was_written, setup),
         cmocka_unit_test_setup(an_interrupted_run_cleans_up, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

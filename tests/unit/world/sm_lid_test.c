@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "src/fabric/gid.h"
 #include "tests/support/subnet.h"
 
 static void lids_follow_the_guids_from_the_first_lid_on(void **state)
@@ -224,6 +225,7 @@ static void a_new_prefix_comes_with_re_registration(void **state)
     sm_prefix_set(s.sm[0], 0xFEC0000000000007);
     assert_true(subnet_wait_up(&s, 0));
     assert_true(subnet_info(&s, "h2")->gid_prefix == 0xFEC0000000000007);
+    assert_true(fabric_gid_prefix(&subnet_info(&s, "h2")->gids[0].gid) == 0xFEC0000000000007);
     assert_string_equal(s.log, "PREFIX+REREG");
     subnet_close(&s);
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memkv-scenario: runs scenario files. The only place that knows which fabrics there are; what a
+ * terminal, a clock and a signal are is said here too.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fabric_sim/testbed.h"
+#include "src/client/program.h"
+#include "src/scenario/command.h"
+#include "src/server/program.h"
+
+static const struct testbed_ops *const fabrics[] = {&sim_testbed};
+static const struct fabric_program *const node_programs[] = {&memkv_server_program,
+                                                             &memkv_client_program};
+static volatile sig_atomic_t stop_asked;
+
+static void ask_to_stop(int number)
+{
+    (void)number;
+    stop_asked = 1;
+}
+
+static bool interrupted(void *context)
+{
+    (void)context;
+    return stop_asked != 0;
+}
+
+static uint64_t wall(void *context)
+{
+    struct timespec now;
+    (void)context;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+struct worker { /* a child that works on one job */
+    pid_t pid;
+    int fd; /* what it says; -1: none */
+    size_t job;
+};
+
+/* In the child: does the job, says the result, ends. */
+static void child(void (*work)(void *job, size_t i, struct text *out), void *job, size_t i, int fd)
+{
+    struct text text = {0};
+    work(job, i, &text);
+    for (size_t done = 0; done < text.length;) {
+        ssize_t wrote = write(fd, text.data + done, text.length - done);
+        if (wrote < 0 && errno != EINTR)
+            _exit(1);
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    _exit(0);
+}
+
+static bool employ(struct worker *worker, size_t i,
+                   void (*work)(void *job, size_t i, struct text *out), void *job)
+{
+    int ends[2];
+    if (pipe(ends) != 0)
+        return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        child(work, job, i, ends[1]);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return false;
+    }
+    *worker = (struct worker){pid, ends[0], i};
+    return true;
+}
+
+/* Takes what a worker has to say; at its end, how it ended. */
+static bool listen_to(struct worker *worker, struct text *out)
+{
+    char buffer[65536];
+    int status;
+    ssize_t got = read(worker->fd, buffer, sizeof buffer);
+    if (got > 0)
+        text_add_bytes(out, buffer, (size_t)got);
+    if (got > 0 || (got < 0 && errno == EINTR))
+        return true;
+    close(worker->fd);
+    worker->fd = -1;
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static size_t poll_workers(struct worker *workers, struct pollfd *fds, unsigned jobs)
+{
+    size_t busy = 0;
+    for (unsigned i = 0; i < jobs; i++) {
+        fds[i] = (struct pollfd){.fd = workers[i].fd, .events = POLLIN};
+        busy += workers[i].fd >= 0;
+    }
+    if (busy > 0 && poll(fds, jobs, -1) < 0)
+        memset(fds, 0, jobs * sizeof *fds);
+    return busy;
+}
+
+static bool spread(void *context, size_t count, unsigned jobs,
+                   void (*work)(void *job, size_t i, struct text *out), void *job, struct text *out)
+{
+    struct worker *workers = calloc(jobs, sizeof *workers);
+    struct pollfd *fds = calloc(jobs, sizeof *fds);
+    size_t next = 0;
+    bool lived = workers && fds;
+    for (unsigned i = 0; lived && i < jobs; i++)
+        workers[i].fd = -1;
+    while (workers && fds) {
+        for (unsigned i = 0; i < jobs && next < count && lived && !interrupted(context); i++) {
+            if (workers[i].fd < 0)
+                lived = employ(&workers[i], next++, work, job);
+        }
+        if (poll_workers(workers, fds, jobs) == 0)
+            break;
+        for (unsigned i = 0; i < jobs; i++) {
+            if (workers[i].fd >= 0 && fds[i].revents)
+                lived = listen_to(&workers[i], &out[workers[i].job]) && lived;
+        }
+    }
+    free(workers);
+    free(fds);
+    return lived;
+}
+
+static unsigned terminal_columns(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    if (columns && *columns) {
+        unsigned long number = strtoul(columns, NULL, 10);
+        return number < 10000 ? (unsigned)number : 0;
+    }
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+        return size.ws_col;
+    return 80;
+}
+
+int main(int argc, char **argv)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+    bool dumb = !term || strcmp(term, "dumb") == 0;
+    struct sigaction action = {.sa_handler = ask_to_stop};
+    struct command_host host = {
+        .fabrics = fabrics,
+        .fabric_count = sizeof fabrics / sizeof fabrics[0],
+        .programs = node_programs,
+        .program_count = sizeof node_programs / sizeof node_programs[0],
+        .out = stdout,
+        .err = stderr,
+        .terminal = terminal && !dumb,
+        .color = terminal && !dumb && !(no_color && *no_color),
+        .columns = isatty(STDOUT_FILENO) ? terminal_columns() : 0,
+        .interrupted = interrupted,
+        .wall = wall,
+        .spread = spread,
+    };
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+    return command_main(&host, argc, (const char *const *)argv);
+}

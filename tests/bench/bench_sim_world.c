@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Short worlds a second (HA-7.1): two nodes and their subnet manager are made, brought up, connect,
+ * do eight RDMA operations of 16 KiB and are destroyed again.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fabric_sim/testbed.h"
+#include "tests/support/mover.h"
+
+#define WORLDS_TO_REACH 1000
+#define SECOND UINT64_C(1000000000)
+#define MEASURE 3.0 /* seconds of each figure */
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void check(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "bench_sim_world: %s\n", what);
+    exit(1);
+}
+
+static struct testbed *make(uint64_t seed)
+{
+    static struct topology_port port = {.port_num = 1, .network = "ib", .mtu = FABRIC_MTU_4096};
+    static struct topology_device device = {
+        .name = "mlx5_0", .profile = "mlx5", .ports = &port, .port_count = 1};
+    static struct topology_node nodes[] = {
+        {.name = "server", .address = "10.0.0.1", .devices = &device, .device_count = 1},
+        {.name = "client", .address = "10.0.0.2", .devices = &device, .device_count = 1}};
+    static struct topology_subnet subnet = {
+        .name = "ib", .prefix = UINT64_C(0xfe80) << 48, .first_lid = 1};
+    static const struct topology topology = {
+        .subnets = &subnet, .subnet_count = 1, .nodes = nodes, .node_count = 2};
+    char detail[TESTBED_DETAIL] = "";
+    struct testbed *tb = sim_testbed.create(&topology, seed, UINT32_MAX, detail);
+    check(tb != NULL, detail);
+    return tb;
+}
+
+/* Eight operations: four blocks, each written and read back. */
+static uint64_t run(uint64_t seed)
+{
+    struct testbed *tb = make(seed);
+    struct testbed_event event;
+    char detail[TESTBED_DETAIL];
+    bool started =
+        sim_testbed.node_start(tb, "server", &mover_program, "serve mlx5_0 1", detail) ==
+            TESTBED_DONE &&
+        sim_testbed.node_start(tb, "client", &mover_program, "move mlx5_0 1 10.0.0.1:7000 4 16384",
+                               detail) == TESTBED_DONE;
+    check(started, detail);
+    sim_testbed.next(tb, 10 * SECOND, &event);
+    check(event.type == TESTBED_EVENT_REPORT, "the blocks were not moved");
+    sim_testbed.destroy(tb);
+    return event.time;
+}
+
+int main(void)
+{
+    uint64_t worlds = 0, virtual_time = 0;
+    double begin = seconds(), now = begin;
+    for (; now - begin < MEASURE; now = seconds()) {
+        virtual_time += run(worlds + 1);
+        worlds++;
+    }
+    double rate = (double)worlds / (now - begin);
+    printf("worlds of two nodes with eight operations of 16 KiB: %.0f / %d a second "
+           "(measured / to reach), %.2f ms of virtual time each\n",
+           rate, WORLDS_TO_REACH, (double)virtual_time / (double)worlds / 1e6);
+    return 0;
+}
