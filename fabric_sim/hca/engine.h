@@ -76,7 +76,8 @@ struct responder {
     struct recv_wqe recv;
     uint32_t recv_offset;
 
-    uint32_t rkey; /* RDMA WRITE under way */
+    uint32_t rkey;         /* RDMA WRITE under way */
+    struct key_state *key; /* what rkey was found to be; see key_lives */
     uint64_t write_va;
     uint32_t write_left, write_length;
     uint64_t order; /* draw that decides which packets wait */
@@ -121,6 +122,7 @@ struct hca_port {
     struct port_info *home; /* where the attributes lie without a device */
     union fabric_gid gid0;  /* as the host's table has it */
     struct lane lanes[PORT_VLS];
+    uint16_t ready; /* lanes with a queue pair in them, a bit each */
     sim_event kick;
     bool running; /* answers to what is being received go out at its end */
 };
@@ -216,6 +218,11 @@ void landing_abandon(struct qp_context *ctx); /* some of it lands, the rest neve
 /* ---- memory.c */
 struct key_state *key_find(const struct hca *hca, uint32_t key);
 void *key_host(const struct key_state *key, uint64_t addr);
+/* Whether what was found by `value` earlier is still that key. */
+static inline bool key_lives(const struct key_state *key, uint32_t value)
+{
+    return key->slot.id && key->key == value;
+}
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access);
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,

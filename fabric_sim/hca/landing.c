@@ -28,10 +28,9 @@ void landing_begin(struct qp_context *ctx)
 /* Where the packet's bytes go stands in its va: the engine put it there on arrival. */
 static void land(struct qp_context *ctx, const struct packet *packet, uint32_t from, uint32_t to)
 {
-    struct hca *hca = ctx->hca;
-    struct key_state *key = key_find(hca, packet->rkey);
+    const struct key_state *key = ctx->rsp.key;
     assert(key && from <= to && to <= packet->payload_length);
-    if (hca->discard_payload)
+    if (ctx->hca->discard_payload)
         return;
     const uint8_t *bytes = packet->payload->bytes + packet->payload_offset;
     memcpy(key_host(key, packet->va + from), bytes + from, to - from);

@@ -126,6 +126,18 @@ static bool is_own(const struct hca_port *port, const struct packet *packet)
     return packet->dlid < 0xc000 && rules_dlid(info, packet->dlid) && !PLANTED(hca_dlid_unchecked);
 }
 
+/* With its lane chosen. False: no credit; the packet stays the caller's. */
+static bool port_resend(struct hca_port *port, struct packet *packet)
+{
+    if (!sim_trace_on(port->hca->sim))
+        return net_send(port->net_port, packet);
+    struct packet header = *packet; /* the net owns the packet once it was sent */
+    if (!net_send(port->net_port, packet))
+        return false;
+    packet_trace(port->hca, "tx", &header, NULL);
+    return true;
+}
+
 /* False: no credit; the packet stays the caller's. */
 static bool port_send(struct hca_port *port, struct packet *packet)
 {
@@ -144,13 +156,7 @@ static bool port_send(struct hca_port *port, struct packet *packet)
         sim_in(hca->sim, LOOPBACK_DELAY, loopback, port, (uint64_t)(uintptr_t)packet);
         return true;
     }
-    if (!sim_trace_on(hca->sim))
-        return net_send(port->net_port, packet);
-    struct packet header = *packet; /* the net owns the packet once it was sent */
-    if (!net_send(port->net_port, packet))
-        return false;
-    packet_trace(hca, "tx", &header, NULL);
-    return true;
+    return port_resend(port, packet);
 }
 
 /* The lane of the next packet: UD and DC initiators name an SL per request. */
@@ -177,15 +183,19 @@ static void lane_append(struct hca_port *port, struct qp_context *ctx, uint8_t v
     else
         lane->head = ctx;
     lane->tail = ctx;
+    port->ready |= (uint16_t)(1u << vl);
 }
 
-static struct qp_context *lane_pop(struct lane *lane)
+static struct qp_context *lane_pop(struct hca_port *port, uint8_t vl)
 {
+    struct lane *lane = &port->lanes[vl];
     struct qp_context *ctx = lane->head;
     assert(ctx->queued);
     lane->head = ctx->next_ready;
-    if (!lane->head)
+    if (!lane->head) {
         lane->tail = NULL;
+        port->ready &= (uint16_t) ~(1u << vl);
+    }
     ctx->queued = false;
     ctx->next_ready = NULL;
     return ctx;
@@ -205,6 +215,8 @@ void context_unqueue(struct qp_context *ctx)
         lane->head = ctx->next_ready;
     if (lane->tail == ctx)
         lane->tail = before;
+    if (!lane->head)
+        port_of(ctx->hca, ctx->port_num)->ready &= (uint16_t) ~(1u << ctx->lane);
     ctx->queued = false;
     ctx->next_ready = NULL;
 }
@@ -222,16 +234,11 @@ static struct packet *context_next(struct qp_context *ctx)
 static void lane_run(struct hca_port *port, uint8_t vl)
 {
     struct lane *lane = &port->lanes[vl];
-    if (lane->stalled) {
-        struct packet *packet = lane->stalled;
-        lane->stalled = NULL;
-        if (!port_send(port, packet)) {
-            lane->stalled = packet;
-            return;
-        }
-    }
+    if (lane->stalled && !port_resend(port, lane->stalled))
+        return;
+    lane->stalled = NULL;
     while (lane->head) {
-        struct qp_context *ctx = lane_pop(lane);
+        struct qp_context *ctx = lane_pop(port, vl);
         uint8_t now = lane_of(ctx, port);
         if (now != vl) {
             lane_append(port, ctx, now);
@@ -249,18 +256,17 @@ static void lane_run(struct hca_port *port, uint8_t vl)
     }
 }
 
+/* Until no lane has work, or each that has waits for credit. A turn may move a queue pair to
+ * another lane, hence the rounds. */
 static void port_run(struct hca_port *port)
 {
-    bool again = true;
-    for (int round = 0; again && round < PORT_VLS; round++) {
-        again = false;
-        for (uint8_t vl = 0; vl < 15; vl++) {
-            struct lane *lane = &port->lanes[vl];
-            if (!lane->head || lane->stalled)
-                continue;
+    unsigned waiting = 0;
+    while (port->ready & ~waiting) {
+        uint8_t vl = (uint8_t)__builtin_ctz(port->ready & ~waiting);
+        if (!port->lanes[vl].stalled)
             lane_run(port, vl);
-            again = true; /* it may have moved a queue pair to an earlier lane */
-        }
+        if (port->lanes[vl].stalled)
+            waiting |= 1u << vl;
     }
 }
 

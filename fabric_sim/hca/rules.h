@@ -6,6 +6,8 @@
 #ifndef FABRIC_SIM_HCA_RULES_H
 #define FABRIC_SIM_HCA_RULES_H
 
+#include <assert.h>
+
 #include "fabric_sim/hca/hca.h"
 
 /* ---- queue pair states (chapter 10.3.1, tables 91 to 97 "QP state transition properties") */
@@ -37,8 +39,16 @@ bool rules_is_read_or_atomic(enum hca_wr_opcode opcode);
 
 /* ---- packet sequence numbers (chapter 9.7.1: 24 bits, half of them ahead) */
 #define RULES_PSN_MASK 0xffffffu
-int32_t rules_psn_diff(uint32_t a, uint32_t b); /* a - b */
-uint32_t rules_psn_add(uint32_t psn, uint32_t n);
+static inline int32_t rules_psn_diff(uint32_t a, uint32_t b) /* a - b */
+{
+    assert(a <= RULES_PSN_MASK && b <= RULES_PSN_MASK);
+    int32_t diff = (int32_t)((a - b) & RULES_PSN_MASK);
+    return diff >= 0x800000 ? diff - 0x1000000 : diff;
+}
+static inline uint32_t rules_psn_add(uint32_t psn, uint32_t n)
+{
+    return (psn + n) & RULES_PSN_MASK;
+}
 uint32_t rules_packet_count(uint64_t length, uint32_t mtu); /* 1 for an empty message */
 
 /* ---- what arrives (chapter 9.6) */
@@ -70,8 +80,12 @@ struct rules_opcode {
     uint8_t place;    /* enum rules_place */
     bool imm, payload, reth, aeth, atomic_eth, atomic_ack_eth;
 };
-const struct rules_opcode *rules_opcode(uint8_t bth_opcode); /* by its low 5 bits */
-const char *rules_transport_name(uint8_t bth_opcode);        /* by its high 3 bits */
+extern const struct rules_opcode rules_opcodes[32];
+static inline const struct rules_opcode *rules_opcode(uint8_t bth_opcode) /* low 5 bits */
+{
+    return &rules_opcodes[bth_opcode & 0x1f];
+}
+const char *rules_transport_name(uint8_t bth_opcode); /* by its high 3 bits */
 
 /* Chapter 9.7.4.1.6: first and middle packets carry exactly a path MTU, last ones 1 to a path MTU,
  * only ones up to it. */

@@ -6,7 +6,12 @@
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 
-static const struct rules_opcode opcodes[] = {
+#define UNKNOWN                                                                                    \
+    {                                                                                              \
+        "UNKNOWN", RULES_UNKNOWN, RULES_ONLY, .payload = false                                     \
+    }
+
+const struct rules_opcode rules_opcodes[32] = {
     [BTH_SEND_FIRST] = {"SEND_FIRST", RULES_SEND, RULES_FIRST, .payload = true},
     [BTH_SEND_MIDDLE] = {"SEND_MIDDLE", RULES_SEND, RULES_MIDDLE, .payload = true},
     [BTH_SEND_LAST] = {"SEND_LAST", RULES_SEND, RULES_LAST, .payload = true},
@@ -36,18 +41,18 @@ static const struct rules_opcode opcodes[] = {
                                 .atomic_ack_eth = true},
     [BTH_COMPARE_SWAP] = {"COMPARE_SWAP", RULES_ATOMIC, RULES_ONLY, .atomic_eth = true},
     [BTH_FETCH_ADD] = {"FETCH_ADD", RULES_ATOMIC, RULES_ONLY, .atomic_eth = true},
+    [0x15] = UNKNOWN,
+    [0x16] = UNKNOWN,
+    [0x17] = UNKNOWN,
+    [0x18] = UNKNOWN,
+    [0x19] = UNKNOWN,
+    [0x1a] = UNKNOWN,
+    [0x1b] = UNKNOWN,
+    [0x1c] = UNKNOWN,
+    [0x1d] = UNKNOWN,
     [DC_CONNECT] = {"CONNECT", RULES_UNKNOWN, RULES_ONLY, .payload = false},
     [DC_DISCONNECT] = {"DISCONNECT", RULES_UNKNOWN, RULES_ONLY, .payload = false},
 };
-
-const struct rules_opcode *rules_opcode(uint8_t bth_opcode)
-{
-    static const struct rules_opcode unknown = {"UNKNOWN", RULES_UNKNOWN, RULES_ONLY,
-                                                .payload = false};
-    uint8_t operation = bth_opcode & 0x1f;
-    assert(operation < sizeof(opcodes) / sizeof(opcodes[0]));
-    return opcodes[operation].name ? &opcodes[operation] : &unknown;
-}
 
 const char *rules_transport_name(uint8_t bth_opcode)
 {
@@ -67,18 +72,6 @@ const char *rules_transport_name(uint8_t bth_opcode)
     default:
         return "CNP";
     }
-}
-
-int32_t rules_psn_diff(uint32_t a, uint32_t b)
-{
-    assert(a <= RULES_PSN_MASK && b <= RULES_PSN_MASK);
-    int32_t diff = (int32_t)((a - b) & RULES_PSN_MASK);
-    return diff >= 0x800000 ? diff - 0x1000000 : diff;
-}
-
-uint32_t rules_psn_add(uint32_t psn, uint32_t n)
-{
-    return (psn + n) & RULES_PSN_MASK;
 }
 
 uint32_t rules_packet_count(uint64_t length, uint32_t mtu)

@@ -85,6 +85,7 @@ bool mad_is_response(const struct mad *mad)
 
 void mad_set_method(struct mad *mad, uint8_t method)
 {
+    assert(method != 0);
     mad->bytes[AT_METHOD] = method;
 }
 
@@ -162,6 +163,7 @@ enum mad_hop mad_hop_originate(struct mad *mad, uint8_t *out_port)
     uint8_t *pointer = mad->bytes + AT_HOP_POINTER;
     uint8_t count = mad->bytes[AT_HOP_COUNT];
 
+    assert(mad->bytes[AT_CLASS] == MAD_CLASS_SUBN_DIRECTED);
     if (count > MAD_MAX_HOPS)
         return MAD_HOP_DISCARD;
     if (!mad_returning(mad)) {

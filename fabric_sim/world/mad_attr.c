@@ -26,6 +26,8 @@ static uint8_t join(uint8_t first, uint8_t second, unsigned bits)
 
 void mad_node_info_encode(uint8_t *data, const struct mad_node_info *info)
 {
+    assert(info->node_type >= MAD_NODE_CA && info->node_type <= MAD_NODE_ROUTER);
+    assert(info->local_port_num <= info->num_ports);
     memset(data, 0, MAD_SMP_DATA);
     data[0] = 1; /* BaseVersion */
     data[1] = 1; /* ClassVersion */
@@ -79,6 +81,7 @@ static void encode_port_link(uint8_t *data, const struct mad_port_info *info)
 
 void mad_port_info_encode(uint8_t *data, const struct mad_port_info *info)
 {
+    assert(info->oper_vls < 16 && info->subnet_timeout < 32);
     memset(data, 0, MAD_SMP_DATA);
     assert(info->lmc < 8 && info->m_key_protect_bits < 4);
     encode_port_link(data, info);
@@ -235,6 +238,7 @@ static void encode_violation(uint8_t *data, const struct mad_notice *notice)
     bool by_switch = notice->trap_number == MAD_TRAP_SWITCH_BAD_PKEY;
     uint8_t *at = data + (by_switch ? 18 : 20); /* SL and QP1; 259 has a 16 bit key before them */
 
+    assert(notice->qp1 < 1u << 24 && notice->qp2 < 1u << 24 && notice->sl < 16);
     bytes_put16(data + 12, notice->lid1);
     bytes_put16(data + 14, notice->lid2);
     if (by_switch)
@@ -254,6 +258,7 @@ static void encode_violation(uint8_t *data, const struct mad_notice *notice)
 
 void mad_notice_encode(uint8_t *data, const struct mad_notice *notice)
 {
+    assert(notice->type < 0x80 && notice->producer_type < 1u << 24);
     assert(notice->count < 0x8000);
     memset(data, 0, MAD_SMP_DATA);
     data[0] = (uint8_t)(0x80 | notice->type); /* generic */
@@ -337,6 +342,7 @@ void mad_guids_decode(const uint8_t *data, uint64_t *guids)
 
 void mad_sl_to_vl_encode(uint8_t *data, const uint8_t *vls)
 {
+    assert(data && vls);
     memset(data, 0, MAD_SMP_DATA);
     for (size_t i = 0; i < 8; i++) {
         if (PLANTED(sm_sl_to_vl_nibbles))

@@ -76,6 +76,7 @@ void sm_start(struct sm *sm)
 {
     if (sm->state != SM_NOT_ACTIVE)
         return;
+    assert(sm->phase == SM_PHASE_IDLE && sm->outstanding == 0);
     sma_set_manager(sm->sma, sm->port, sm_receive, sm);
     mark_port(sm, true);
     sma_capability_changed(sm->sma, sm->port); /* a master that is there looks at us */
@@ -102,6 +103,7 @@ void sm_stop(struct sm *sm)
 
 void sm_restart(struct sm *sm, bool keep_lids)
 {
+    assert(sm);
     sm_stop(sm);
     for (size_t i = 0; i < sm->record_count && (!keep_lids || PLANTED(sm_forgets_lids)); i++)
         sm->records[i].lid = 0;
@@ -120,6 +122,7 @@ bool sm_handover(struct sm *from, struct sm *to)
 {
     uint8_t priority = from->config.priority;
 
+    assert(from != to);
     if (from->state != SM_MASTER || to->state != SM_STANDBY)
         return false;
     if (outranks(from, to)) {

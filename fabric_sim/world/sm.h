@@ -100,7 +100,7 @@ void sm_sl_map_set(struct sm *sm, uint64_t port_guid, const uint8_t *vls);
 void sm_mtu_set(struct sm *sm, uint64_t port_guid, uint8_t mtu);
 
 /* ---- multicast: groups for UD. */
-/* Returns the group's LID, the same for the same group; 0: none left. */
+/* Returns the LID of the group with this multicast GID, always the same; 0: none left. */
 uint16_t sm_group_create(struct sm *sm, const union fabric_gid *mgid);
 bool sm_group_join(struct sm *sm, uint16_t mlid, uint64_t port_guid); /* false: no such group */
 bool sm_group_leave(struct sm *sm, uint16_t mlid, uint64_t port_guid);

@@ -9,6 +9,7 @@
 
 void sm_discovery_start(struct sm *sm)
 {
+    assert(sm->outstanding == 0 && sm->queue_head == sm->queue_tail);
     sm_view_clear(&sm->view);
     sm->peer_count = 0;
     sm->heavy_wanted = false;
@@ -36,6 +37,7 @@ static uint32_t add_node(struct sm *sm, const struct sm_request *request,
     uint32_t index = sm_view_add(&sm->view, info);
     struct sm_node *node = &sm->view.nodes[index];
 
+    assert(info->node_guid != 0);
     if (info->node_type != MAD_NODE_SWITCH)
         return index;
     if (request->port != SM_NONE) {
@@ -79,6 +81,7 @@ void sm_discovered_switch(struct sm *sm, uint32_t port, const uint8_t *data)
     struct sm_record *record = &sm->records[sm->view.ports[port].record];
     struct mad_switch_info info;
 
+    assert(sm->view.ports[port].num == 0 && sm->view.ports[port].record != SM_NONE);
     mad_switch_info_decode(data, &info);
     if (info.linear_fdb_top == 0) { /* it came up anew: its tables are empty */
         free(record->lft);
@@ -117,6 +120,7 @@ static void discovered_end(struct sm *sm, uint32_t index)
     struct sm_record *record = &sm->records[port->record];
     bool is_switch = sm_node_of(sm, index)->type == MAD_NODE_SWITCH;
 
+    assert(port->record < sm->record_count);
     port->fresh = record->seen == 0 || record->seen != sm->sweep_number - 1 ||
                   port->info.port_state == FABRIC_PORT_INIT;
     record->seen = sm->sweep_number;
@@ -135,6 +139,7 @@ void sm_discovered_port(struct sm *sm, uint32_t index, const uint8_t *data)
     const struct sm_node *node = sm_node_of(sm, index);
     bool passes = node->type == MAD_NODE_SWITCH || port->node == 0; /* others pass nothing on */
 
+    assert(index < sm->view.port_count);
     mad_port_info_decode(data, &port->info);
     port->known = true;
     if (port->record != SM_NONE)

@@ -26,6 +26,7 @@ static bool outranked_by(const struct sm *sm, const struct mad_sm_info *other)
 
 void sm_peer_found(struct sm *sm, uint32_t port, const uint8_t *data)
 {
+    assert(port < sm->view.port_count);
     sm->peers = sm_grow(sm->peers, sm->peer_count + 1, sizeof *sm->peers);
     sm->peers[sm->peer_count].port = port;
     mad_sm_info_decode(data, &sm->peers[sm->peer_count].info);
@@ -41,6 +42,7 @@ static const char *state_name(enum sm_state state)
 
 void sm_set_state(struct sm *sm, enum sm_state state)
 {
+    assert(state <= SM_MASTER);
     if (state == sm->state)
         return;
     SIM_TRACE(sm->sim, net_node_name(net_port_node(sm->port)), "sm %s", state_name(state));
@@ -77,6 +79,7 @@ static const struct sm_peer *best_peer(const struct sm *sm, enum sm_state state)
 
 static void stand_by(struct sm *sm, uint64_t master_guid)
 {
+    assert(sm->outstanding == 0);
     sm_set_state(sm, SM_STANDBY);
     sm->master_guid = master_guid;
     sm->polls_unanswered = 0;
@@ -87,6 +90,7 @@ static void stand_by(struct sm *sm, uint64_t master_guid)
 
 static void control(struct sm *sm, uint32_t port, enum mad_sm_control what)
 {
+    assert(port < sm->view.port_count && what >= MAD_SM_HANDOVER && what <= MAD_SM_DISCOVER);
     sm_request(sm, SM_OP_CONTROL, port, (uint16_t)what);
 }
 
@@ -94,6 +98,7 @@ static bool elect_while_discovering(struct sm *sm)
 {
     const struct sm_peer *other = best_peer(sm, SM_MASTER);
 
+    assert(sm->state == SM_DISCOVERING);
     if (!other)
         other = best_peer(sm, SM_STANDBY);
     if (!other)
@@ -112,6 +117,7 @@ static bool elect_as_master(struct sm *sm)
 {
     const struct sm_peer *other = best_peer(sm, SM_MASTER);
 
+    assert(sm->state == SM_MASTER);
     if (!other || !outranked_by(sm, &other->info))
         other = best_peer(sm, SM_STANDBY);
     if (!other || !outranked_by(sm, &other->info) || PLANTED(sm_keeps_subnet)) {
@@ -162,6 +168,7 @@ void sm_poll_master(struct sm *sm)
 {
     uint32_t port = peer_port(sm, sm->master_guid);
 
+    assert(sm->state == SM_STANDBY);
     if (port == SM_NONE) { /* it came after our discovery */
         discover_again(sm);
         sm_schedule(sm);
@@ -206,6 +213,7 @@ static void take_over(struct sm *sm, uint64_t from)
 {
     uint32_t port = peer_port(sm, from);
 
+    assert(sm->state == SM_STANDBY || sm->state == SM_MASTER);
     sm_requests_drop(sm);
     sm->phase = SM_PHASE_IDLE;
     sm_set_state(sm, SM_MASTER);
@@ -222,6 +230,7 @@ static void take_over(struct sm *sm, uint64_t from)
 
 static void was_acknowledged(struct sm *sm, uint64_t by)
 {
+    assert(sm->state == SM_MASTER);
     sm_requests_drop(sm);
     sm->phase = SM_PHASE_IDLE;
     stand_by(sm, by);
@@ -252,6 +261,7 @@ void sm_info_request(struct sm *sm, const struct mad *mad, uint16_t slid)
     struct mad *answer = mad_new();
     bool is_set = mad_method(mad) == MAD_SET;
 
+    assert(mad_attribute(mad) == MAD_SM_INFO && !mad_is_response(mad));
     mad_sm_info_decode(mad_data_const(mad), &from);
     *answer = *mad;
     mad_sm_info_encode(mad_data(answer), &own);

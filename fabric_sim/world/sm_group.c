@@ -11,6 +11,7 @@ uint16_t sm_group_create(struct sm *sm, const union fabric_gid *mgid)
 {
     size_t i = 0;
 
+    assert(mgid->raw[0] == 0xff);
     while (i < sm->group_count && memcmp(&sm->groups[i].mgid, mgid, sizeof *mgid) != 0)
         i++;
     if (i == SM_GROUPS)
@@ -89,6 +90,7 @@ void sm_groups_destroy(struct sm *sm)
 /* The port by which discovery came to a switch: the link to its parent in the tree. */
 static uint32_t parent_port(const struct sm *sm, const struct sm_node *node)
 {
+    assert(node->type == MAD_NODE_SWITCH);
     for (uint32_t p = 1; p <= node->num_ports; p++) {
         uint32_t peer = sm->view.ports[node->first_port + p].peer;
         const struct sm_node *other;
@@ -110,6 +112,7 @@ static bool is_member(const struct sm *sm, const struct sm_group *group, uint32_
     uint64_t guid;
     size_t at;
 
+    assert(port < sm->view.port_count);
     if (end->record == SM_NONE)
         return false;
     guid = sm->records[end->record].guid;
@@ -148,6 +151,7 @@ void sm_group_masks(struct sm *sm, uint32_t node_index, uint8_t block, uint8_t p
     const struct sm_node *node = &sm->view.nodes[node_index];
     bool *ports = calloc(sm->view.port_count, sizeof *ports);
 
+    assert(node_index < sm->view.node_count && position < 16);
     if (!ports)
         abort();
     for (size_t i = 0; i < MAD_MFT_PER_BLOCK; i++) {
@@ -172,6 +176,7 @@ void sm_queue_groups(struct sm *sm)
 {
     size_t blocks = (sm->group_count + MAD_MFT_PER_BLOCK - 1) / MAD_MFT_PER_BLOCK;
 
+    assert(blocks <= SM_GROUP_BLOCKS);
     if (!sm->groups_dirty && !sm->sweeping)
         return;
     sm->groups_dirty = false;

@@ -20,6 +20,7 @@ static bool fits(const struct used *used, uint32_t lid, uint8_t lmc)
     uint32_t count = 1u << lmc;
     uint32_t last = PLANTED(sm_lid_above) ? 0xFFFFu : LID_UNICAST_LAST;
 
+    assert(lmc < 8);
     if (lid == 0 || lid % count != 0 || lid + count - 1 > last)
         return false;
     for (uint32_t i = lid; i < lid + count; i++)
@@ -32,6 +33,7 @@ static void occupy(struct used *used, uint32_t lid, uint8_t lmc)
 {
     uint32_t count = PLANTED(sm_lmc_overlap) ? 1 : 1u << lmc;
 
+    assert(lid != 0 && lid <= LID_UNICAST_LAST && lmc < 8);
     for (uint32_t i = lid; i < lid + count; i++)
         used->bits[i / 64] |= UINT64_C(1) << (i % 64);
 }
@@ -72,6 +74,7 @@ static void adopt(struct sm *sm, struct used *used, uint32_t port)
     struct sm_record *record = &sm->records[sm->view.ports[port].record];
     uint16_t lid = sm->view.ports[port].info.lid;
 
+    assert(sm_has_lid(sm, port));
     if (record->lid || sm->reassign || !fits(used, lid, record->lmc))
         return;
     record->lid = lid;
@@ -84,6 +87,7 @@ static uint16_t lowest_free(const struct sm *sm, const struct used *used, uint8_
     uint32_t step = 1u << lmc;
     uint32_t lid = (sm->config.first_lid + step - 1) / step * step;
 
+    assert(sm->config.first_lid != 0);
     while (lid <= LID_UNICAST_LAST && !fits(used, lid, lmc))
         lid += step;
     return lid <= LID_UNICAST_LAST ? (uint16_t)lid : 0;
@@ -101,6 +105,7 @@ static size_t collect_pending(struct sm *sm, struct sm_record **pending)
 {
     size_t count = 0;
 
+    assert(pending);
     for (uint32_t i = 0; i < sm->view.port_count; i++)
         if (sm_has_lid(sm, i) && sm->records[sm->view.ports[i].record].lid == 0)
             pending[count++] = &sm->records[sm->view.ports[i].record];
@@ -130,6 +135,7 @@ static void assign_pending(struct sm *sm, struct used *used)
     struct sm_record **pending = sm_grow(NULL, sm->record_count + 1, sizeof(struct sm_record *));
     size_t count = collect_pending(sm, pending);
 
+    assert(count <= sm->record_count);
     for (size_t i = 0; i < count; i++) {
         uint16_t lid = lowest_free(sm, used, pending[i]->lmc);
 
@@ -171,6 +177,7 @@ uint16_t sm_lid_of(const struct sm *sm, uint64_t port_guid)
 
 static bool overlap(uint32_t a, uint8_t a_lmc, uint32_t b, uint8_t b_lmc)
 {
+    assert(a_lmc < 8 && b_lmc < 8);
     return a < b + (1u << b_lmc) && b < a + (1u << a_lmc);
 }
 

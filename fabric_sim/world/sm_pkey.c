@@ -16,6 +16,7 @@ static bool same_partition(uint16_t a, uint16_t b)
 
 static uint16_t index_of(const uint16_t *table, uint16_t pkey)
 {
+    assert(table);
     for (uint16_t i = 0; i < PORT_PKEYS; i++)
         if (table[i] && same_partition(table[i], pkey))
             return i;
@@ -27,6 +28,7 @@ static bool place(uint16_t *table, uint16_t pkey, uint16_t wish)
 {
     uint16_t at = index_of(table, pkey);
 
+    assert(pkey != 0);
     if (PLANTED(sm_index_ignored))
         wish = SM_INDEX_ANY;
     if (at == SM_INDEX_ANY && wish < PORT_PKEYS && table[wish] == 0)
@@ -44,6 +46,7 @@ void sm_wanted_pkeys(const struct sm *sm, const struct sm_record *record, uint16
 {
     bool limited = sm->config.default_limited;
 
+    assert(out);
     if (record && record->pkeys) {
         memcpy(out, record->pkeys, PORT_PKEYS * sizeof *out);
         return;
@@ -77,6 +80,7 @@ static void store(struct sm *sm, struct sm_record *record, const uint16_t *edite
 {
     uint16_t before[PORT_PKEYS];
 
+    assert(edited != record->pkeys);
     sm_wanted_pkeys(sm, record, before);
     if (!record->pkeys)
         record->pkeys = sm_grow(NULL, PORT_PKEYS, sizeof *record->pkeys);
@@ -159,6 +163,7 @@ bool sm_partition_add(struct sm *sm, uint16_t pkey, uint16_t index)
 {
     uint16_t(*before)[PORT_PKEYS];
 
+    assert(sm->partition_count <= PORT_PKEYS);
     if ((pkey & 0x7FFF) == 0 || (index >= PORT_PKEYS && index != SM_INDEX_ANY))
         return false;
     before = sm_grow(NULL, sm->record_count + 1, sizeof *before);
@@ -190,6 +195,7 @@ static void queue_enforced(struct sm *sm, uint32_t port)
 {
     const struct sm_vport *p = &sm->view.ports[port];
 
+    assert(p->record < sm->record_count);
     if (sm->config.enforce_partitions && p->peer != SM_NONE && is_switch(sm, p->peer) &&
         sm->records[p->record].enforce_dirty)
         sm_request(sm, SM_OP_SET_ENFORCED, p->peer, 0);
@@ -223,6 +229,7 @@ static uint8_t common_vls(const struct sm *sm, uint32_t port)
     const struct sm_node *node = &sm->view.nodes[sm->view.ports[port].node];
     uint8_t least = 5;
 
+    assert(node->num_ports > 0);
     for (uint32_t i = 1; i <= node->num_ports; i++) {
         const struct sm_vport *p = &sm->view.ports[node->first_port + i];
         const struct sm_vport *peer;
@@ -248,6 +255,7 @@ void sm_wanted_sl_map(struct sm *sm, uint32_t port, uint8_t *vls)
     const struct sm_record *record = &sm->records[sm->view.ports[port].record];
     uint8_t count = common_vls(sm, port);
 
+    assert(count >= 1 && count <= 15);
     if (record->sl_map && !PLANTED(sm_sl_map_ignored)) {
         memcpy(vls, record->sl_map, PORT_SLS);
         return;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is remembered of a port by its GUID. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "fabric_sim/world/sm_state.h"
@@ -15,6 +16,7 @@ struct sm_record *sm_record_get(struct sm *sm, uint64_t guid)
 {
     struct sm_record *record = sm_record_find(sm, guid);
 
+    assert(guid != 0);
     if (record)
         return record;
     if (sm->record_count == sm->record_room) {

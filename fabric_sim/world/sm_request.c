@@ -39,6 +39,7 @@ void sm_request(struct sm *sm, enum sm_op op, uint32_t port, uint16_t arg)
 {
     size_t mask = sm->queue_room - 1;
 
+    assert((sm->queue_room & mask) == 0 && sm->queue_tail - sm->queue_head <= sm->queue_room);
     if (sm->queue_tail - sm->queue_head == sm->queue_room) {
         struct sm_request *bigger =
             sm_grow(NULL, sm->queue_room ? 2 * sm->queue_room : 64, sizeof *bigger);
@@ -96,6 +97,7 @@ static void give_up(struct sm *sm, struct sm_slot *slot)
 {
     struct sm_request request = slot->request;
 
+    assert(slot->tid != 0 && sm->outstanding > 0);
     slot->tid = 0;
     sm->outstanding--;
     sm->stats.unanswered++;
@@ -115,6 +117,7 @@ static void expire(void *object, uint64_t unused)
     struct sm *sm = object;
     uint64_t now = sim_now(sm->sim);
 
+    assert(sm->state != SM_NOT_ACTIVE);
     (void)unused;
     sm->timeout_timer = 0;
     for (size_t i = 0; i < SM_SLOTS; i++) {
@@ -202,6 +205,7 @@ static void take_trap(struct sm *sm, const struct mad *mad, uint16_t slid)
     struct mad *repress;
     struct mad_notice notice;
 
+    assert(mad_method(mad) == MAD_TRAP);
     if (sm->state != SM_MASTER)
         return;
     mad_notice_decode(mad_data_const(mad), &notice);
@@ -237,6 +241,7 @@ static void process_held(void *object, uint64_t unused)
 {
     struct sm_held *held = object, **at = &held->sm->held;
 
+    assert(*at);
     (void)unused;
     while (*at != held)
         at = &(*at)->next;
@@ -271,6 +276,7 @@ void sm_receive(void *context, const struct mad *mad, uint16_t slid)
 
 void sm_requests_drop(struct sm *sm)
 {
+    assert(sm->outstanding <= SM_SLOTS);
     while (sm->held) {
         struct sm_held *held = sm->held;
 

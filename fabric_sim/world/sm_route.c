@@ -41,6 +41,7 @@ struct router {
 
 static const struct sm_node *switch_at(const struct router *r, size_t s)
 {
+    assert(s < r->count);
     return &r->sm->view.nodes[r->sm->view.switches[s]];
 }
 
@@ -49,6 +50,7 @@ static uint32_t neighbour(const struct router *r, uint32_t port)
 {
     const struct sm_vport *p = &r->sm->view.ports[port];
 
+    assert(port < r->sm->view.port_count);
     if (p->peer == SM_NONE || !p->known || p->info.port_state < FABRIC_PORT_INIT)
         return SM_NONE;
     return r->sm->view.nodes[r->sm->view.ports[p->peer].node].sw;
@@ -79,6 +81,7 @@ static void find_edges(struct router *r)
 
 static void breadth_first(struct router *r, size_t tail)
 {
+    assert(tail <= r->count);
     for (size_t head = 0; head < tail; head++) {
         uint32_t s = r->queue[head];
 
@@ -120,6 +123,7 @@ static void heights_from_root(struct router *r)
     uint32_t root = 0;
     uint16_t deepest = 0;
 
+    assert(r->count > 0);
     for (uint32_t s = 0; s < r->count; s++) {
         bool equal = degree(r, s) == degree(r, root);
 
@@ -157,6 +161,7 @@ static void sort_switches(struct router *r)
 {
     struct sort_key *keys = sm_grow(NULL, r->count, sizeof *keys);
 
+    assert(r->count > 0);
     for (uint32_t s = 0; s < r->count; s++)
         keys[s] = (struct sort_key){switch_at(r, s)->guid, s, r->height[s]};
     qsort(keys, r->count, sizeof *keys, by_height);
@@ -169,6 +174,7 @@ static void sort_switches(struct router *r)
 
 static bool is_up(const struct router *r, uint32_t from, uint32_t to)
 {
+    assert(from < r->count && to < r->count);
     return r->place[to] > r->place[from];
 }
 
@@ -213,6 +219,7 @@ static uint16_t least_next(const struct router *r, uint32_t s, bool up, const ui
 
 static void measure(struct router *r, uint32_t destination)
 {
+    assert(destination < r->count);
     for (size_t i = 0; i < r->count; i++) {
         uint32_t s = r->order[i];
 
@@ -263,6 +270,7 @@ static bool leads_on(const struct router *r, uint32_t s, uint32_t to)
 
 static void find_candidates(struct router *r, uint32_t destination)
 {
+    assert(destination < r->count);
     for (uint32_t s = 0; s < r->count; s++) {
         r->candidate_count[s] = 0;
         if (s == destination)
@@ -292,6 +300,7 @@ static struct sm_record *record_of(const struct router *r, size_t s)
 static void write_lid(struct router *r, uint32_t destination, uint16_t lid, uint8_t last_port,
                       uint32_t number)
 {
+    assert(lid <= LID_UNICAST_LAST && r->divisor[0] == 1);
     for (size_t s = 0; s < r->count; s++) {
         uint16_t count = r->candidate_count[s];
         uint32_t pick = number / r->divisor[r->height[s]];
@@ -311,6 +320,7 @@ static uint32_t write_destination(struct router *r, uint32_t destination, uint32
     const struct sm_node *node = switch_at(r, destination);
     uint32_t first = number;
 
+    assert(node->type == MAD_NODE_SWITCH);
     write_lid(r, destination, record_of(r, destination)->lid, 0, number);
     for (uint32_t p = 1; p <= node->num_ports; p++) {
         const struct sm_vport *port = &r->sm->view.ports[node->first_port + p];
@@ -329,6 +339,7 @@ static uint32_t write_destination(struct router *r, uint32_t destination, uint32
 
 static void size_table(struct sm_record *record, uint32_t size)
 {
+    assert(size % MAD_LFT_PER_BLOCK == 0);
     if (record->lft_size < size) {
         record->lft_wanted = sm_grow(record->lft_wanted, size, 1);
         if (record->lft) {
@@ -344,6 +355,7 @@ static uint32_t table_size(const struct sm *sm)
 {
     uint32_t last = 0;
 
+    assert(sm->view.switch_count > 0);
     for (uint32_t i = 0; i < sm->view.port_count; i++) {
         const struct sm_record *record;
         uint32_t end;
@@ -438,6 +450,7 @@ static bool block_differs(const struct sm_record *record, uint32_t block)
 {
     size_t at = block * (size_t)MAD_LFT_PER_BLOCK;
 
+    assert(block < record->lft_size / MAD_LFT_PER_BLOCK);
     return !record->lft ||
            memcmp(record->lft + at, record->lft_wanted + at, MAD_LFT_PER_BLOCK) != 0;
 }

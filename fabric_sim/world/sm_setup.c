@@ -43,6 +43,7 @@ static void want_link(const struct sm *sm, const struct sm_vport *port, struct m
 {
     const struct sm_vport *peer;
 
+    assert(port->num != 0);
     if (port->peer == SM_NONE || !sm->view.ports[port->peer].known)
         return;
     peer = &sm->view.ports[port->peer];
@@ -73,6 +74,7 @@ static void want_address(const struct sm *sm, const struct sm_vport *port,
 {
     const struct sm_record *record = &sm->records[port->record];
 
+    assert(port->record < sm->record_count);
     want->lid = record->lid;
     want->lmc = record->lmc;
     want->master_sm_lid = own_lid(sm);
@@ -90,6 +92,7 @@ static void want_port_info(const struct sm *sm, uint32_t index, struct mad_port_
     bool enforce = sm->config.enforce_partitions && is_switch_port(sm, port) &&
                    port->peer != SM_NONE && !is_switch_port(sm, &sm->view.ports[port->peer]);
 
+    assert(index < sm->view.port_count);
     *want = port->info;
     want->port_state = FABRIC_PORT_NOP;
     want->port_phys_state = 0;
@@ -132,6 +135,7 @@ static void queue_lid(struct sm *sm, uint32_t index)
     const struct sm_vport *port = &sm->view.ports[index];
     struct mad_port_info want;
 
+    assert(index < sm->view.port_count);
     if (!sm_has_lid(sm, index) || sm->records[port->record].lid == 0)
         return;
     want_port_info(sm, index, &want);
@@ -193,6 +197,7 @@ static void fill_port_info(struct sm *sm, const struct sm_request *request, uint
     const struct sm_vport *port = &sm->view.ports[request->port];
     struct mad_port_info want;
 
+    assert(port->known);
     want_port_info(sm, request->port, &want);
     if (request->op == SM_OP_SET_LID)
         want.client_reregister = must_reregister(sm, port);
@@ -215,6 +220,7 @@ static void fill_switch_info(struct sm *sm, const struct sm_request *request, ui
         .port_state_change = request->op == SM_OP_CLEAR_CHANGE,
     };
 
+    assert(record->lft_top <= LID_UNICAST_LAST);
     if (request->op == SM_OP_SET_TOP)
         info.linear_fdb_top = (uint16_t)(record->lft_size - 1);
     if (sm->group_count)
@@ -229,6 +235,7 @@ static void fill_pkeys(struct sm *sm, const struct sm_request *request, uint8_t 
     const struct sm_vport *end = port;
     uint16_t wanted[PORT_PKEYS];
 
+    assert(request->arg < SM_PKEY_BLOCKS);
     *modifier = request->arg;
     if (request->op == SM_OP_SET_ENFORCED) {
         *modifier |= (uint32_t)port->num << 16;
@@ -253,6 +260,7 @@ static void fill_lft(struct sm *sm, const struct sm_request *request, uint8_t *d
 {
     const struct sm_record *record = &sm->records[sm->view.ports[request->port].record];
 
+    assert(request->arg < record->lft_size / MAD_LFT_PER_BLOCK);
     memcpy(data, record->lft_wanted + request->arg * (size_t)MAD_LFT_PER_BLOCK, MAD_LFT_PER_BLOCK);
     *modifier = request->arg;
 }
@@ -277,6 +285,7 @@ static void fill_sm_info(struct sm *sm, uint8_t *data)
         .state = (uint8_t)sm->state,
     };
 
+    assert(sm->config.priority < 16);
     mad_sm_info_encode(data, &info);
 }
 
@@ -333,6 +342,7 @@ static void lft_was_set(struct sm *sm, const struct sm_request *request, const u
 {
     struct sm_record *record = &sm->records[sm->view.ports[request->port].record];
 
+    assert(request->arg < record->lft_size / MAD_LFT_PER_BLOCK);
     if (!record->lft) {
         record->lft = sm_grow(NULL, record->lft_size, 1);
         memset(record->lft, NET_PORT_NONE, record->lft_size);
@@ -345,6 +355,7 @@ static void pkeys_were_set(struct sm *sm, const struct sm_request *request, cons
     struct sm_record *record = &sm->records[sm->view.ports[request->port].record];
     uint16_t wanted[PORT_PKEYS], set[MAD_PKEYS_PER_BLOCK];
 
+    assert(request->arg < SM_PKEY_BLOCKS);
     sm_wanted_pkeys(sm, record, wanted); /* which may have changed again meanwhile */
     mad_pkeys_decode(data, set);
     if (memcmp(set, wanted + request->arg * MAD_PKEYS_PER_BLOCK, sizeof set) == 0)
@@ -356,6 +367,7 @@ void sm_was_set(struct sm *sm, const struct sm_request *request, const struct ma
     struct sm_vport *port = &sm->view.ports[request->port];
     const uint8_t *data = mad_data_const(mad);
 
+    assert(request->port < sm->view.port_count);
     switch ((enum sm_op)request->op) {
     case SM_OP_SET_LID:
         port->fresh = false;

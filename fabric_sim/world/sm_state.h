@@ -149,7 +149,7 @@ struct sm {
     bool complete;    /* a sweep as master ended and nothing failed */
     bool heavy_wanted, reconfigure_wanted, refuses;
     bool look_again; /* a better manager was still discovering */
-    bool sweeping; /* the phases under way began with a discovery */
+    bool sweeping;   /* the phases under way began with a discovery */
     bool pumping;
     uint64_t delay;
     uint32_t sweep_number, act_count;

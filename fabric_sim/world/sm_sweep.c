@@ -17,6 +17,7 @@ static void trace_up(struct sm *sm)
 
 static void finish(struct sm *sm)
 {
+    assert(sm->state == SM_MASTER && sm->outstanding == 0);
     sm->complete = !sm->failed;
     if (!sm->failed) {
         sm->first_sweep = false;
@@ -34,6 +35,7 @@ static void finish(struct sm *sm)
 
 static void begin_lids(struct sm *sm)
 {
+    assert(sm->state == SM_MASTER && sm_own_port(sm) != SM_NONE);
     sm->phase = SM_PHASE_LIDS;
     sm_lids_assign(sm);
     sm_queue_lids(sm);
@@ -51,6 +53,7 @@ static void begin_routes(struct sm *sm)
  * port next to one that is not ready would lose packets (chapter 14.4.6). */
 void sm_phase_next(struct sm *sm)
 {
+    assert(sm->outstanding == 0);
     switch (sm->phase) {
     case SM_PHASE_DISCOVER:
         if (sm_elect(sm))
@@ -98,6 +101,7 @@ void sm_phase_next(struct sm *sm)
 
 static void light_sweep(struct sm *sm)
 {
+    assert(sm->phase == SM_PHASE_IDLE);
     sm->phase = SM_PHASE_LIGHT;
     for (size_t i = 0; i < sm->view.switch_count; i++)
         sm_request(sm, SM_OP_POLL_SWITCH, sm->view.nodes[sm->view.switches[i]].first_port, 0);
@@ -181,6 +185,7 @@ static void light_port_answer(struct sm *sm, uint32_t port, const uint8_t *data)
 {
     struct mad_port_info info;
 
+    assert(port < sm->view.port_count);
     mad_port_info_decode(data, &info);
     if (info.port_state != sm->view.ports[port].info.port_state)
         sm->heavy_wanted = true;

@@ -116,6 +116,7 @@ uint8_t sm_view_route(const struct sm *sm, uint32_t port, uint8_t *path)
     const struct sm_vport *target = &sm->view.ports[port];
     const struct sm_node *node = &sm->view.nodes[target->node];
 
+    assert(port < sm->view.port_count);
     if (node->type == MAD_NODE_SWITCH) {
         memcpy(path, node->path, node->hops);
         return node->hops;
@@ -129,6 +130,7 @@ bool sm_has_lid(const struct sm *sm, uint32_t port)
 {
     const struct sm_vport *p = &sm->view.ports[port];
 
+    assert(port < sm->view.port_count);
     if (sm->view.nodes[p->node].type == MAD_NODE_SWITCH)
         return p->num == 0;
     return p->num != 0 && p->known;

@@ -28,6 +28,7 @@ struct sma_agent *sma_agent_of(struct sma *sma, const struct net_port *port)
 {
     size_t index = net_node_index(net_port_node(port));
 
+    assert(port);
     if (index >= sma->agent_count || !sma->agents[index])
         sma_attach(sma, net_port_node(port));
     return sma->agents[index];
@@ -51,6 +52,7 @@ static void to_manager(struct sma *sma, struct net_port *port, struct mad *mad, 
 {
     struct sma_port *state = sma_port_of(sma, sma_lid_port(port));
 
+    assert(mad);
     if (state->manager)
         state->manager(state->manager_context, mad, slid);
     else
@@ -66,6 +68,7 @@ static void answer(void *object, uint64_t index)
     struct mad *mad = job->mad;
     uint16_t slid = job->slid, status;
 
+    assert(index < sma->job_count && mad);
     job->mad = NULL;
     job->next_free = sma->free_job;
     sma->free_job = (uint32_t)index;
@@ -90,6 +93,7 @@ static void to_agent(struct sma *sma, struct net_port *port, struct mad *mad, ui
 {
     uint32_t index = sma->free_job;
 
+    assert(!mad_is_response(mad));
     if (index == JOB_NONE) {
         index = sma->job_count++;
         sma->jobs = grow(sma->jobs, sma->job_count, sizeof *sma->jobs);
@@ -130,6 +134,7 @@ static struct mad *unwrap(struct sma *sma, struct packet *packet)
 {
     struct mad *mad = packet->mad;
 
+    assert(packet->is_mad && mad);
     packet->mad = NULL;
     net_free(sma->net, packet);
     return mad;
@@ -137,6 +142,7 @@ static struct mad *unwrap(struct sma *sma, struct packet *packet)
 
 static void pass_on(struct sma *sma, struct net_port *in, uint8_t out, struct packet *packet)
 {
+    assert(out >= 1 && out <= net_node_ports(net_port_node(in)));
     sma->stats.forwarded++;
     net_send(net_node_port(net_port_node(in), out), packet); /* VL15 is always taken */
 }
@@ -195,6 +201,7 @@ static struct packet *wrap(struct sma *sma, struct mad *mad, uint16_t slid, uint
 {
     struct packet *packet = net_alloc(sma->net);
 
+    assert(mad && (dlid == LID_PERMISSIVE || dlid <= LID_UNICAST_LAST));
     packet->mad = mad;
     packet->is_mad = true;
     packet->vl = 15;
@@ -233,6 +240,7 @@ void sma_send(struct sma *sma, struct net_port *port, struct mad *mad, uint16_t 
     struct net_port *source = sma_lid_port(port);
     uint16_t slid = net_port_info(source)->lid;
 
+    assert(mad && net_port_num(source) <= net_node_ports(net_port_node(source)));
     if (mad_class(mad) == MAD_CLASS_SUBN_DIRECTED) {
         send_directed(sma, port, mad);
         return;
@@ -266,6 +274,7 @@ struct sma *sma_create(struct net *net)
 {
     struct sma *sma = grow(NULL, 1, sizeof *sma);
 
+    assert(net);
     *sma = (struct sma){
         .net = net,
         .sim = net_sim(net),

@@ -57,6 +57,7 @@ static uint16_t get_node_info(struct net_port *port, uint8_t *data)
         .vendor_id = VENDOR_ID,
     };
 
+    assert(net_port_num(port) <= net_node_ports(node));
     if (is_switch(port))
         info.node_type = MAD_NODE_SWITCH;
     else if (net_node_kind(node) == NET_ROUTER)
@@ -70,6 +71,7 @@ static uint16_t get_node_description(struct net_port *port, uint8_t *data)
     const char *name = net_node_name(net_port_node(port));
     size_t length = strlen(name);
 
+    assert(name[0]);
     memset(data, 0, MAD_SMP_DATA);
     memcpy(data, name, length < MAD_SMP_DATA ? length : MAD_SMP_DATA);
     return MAD_STATUS_OK;
@@ -87,6 +89,7 @@ static void link_speed(const struct port_info *info, struct mad_port_info *out)
 {
     uint32_t lane = info->rate_mbps / 4;
 
+    assert(info->rate_mbps > 0);
     out->link_width_enabled = out->link_width_supported = 3; /* 1X or 4X */
     out->link_width_active = 2;
     out->link_speed_supported = out->link_speed_enabled = 7;
@@ -121,6 +124,7 @@ static uint16_t clamp16(uint64_t value)
 static void fill_settable(const struct port_info *info, const struct sma_port *state,
                           struct mad_port_info *out)
 {
+    assert(info->lmc < 8 && info->state <= FABRIC_PORT_ACTIVE);
     out->m_key = state->m_key;
     out->m_key_protect_bits = state->m_key_protect;
     out->gid_prefix = info->gid_prefix;
@@ -196,6 +200,7 @@ static uint16_t get_switch_info(struct sma *sma, struct net_port *port, uint8_t 
 /* Entries above LinearFDBTop forward nothing (chapter 18.2.4.3.1). */
 static void forget_above(struct net_port *port, uint16_t top, uint16_t old_top)
 {
+    assert(is_switch(port));
     for (uint32_t lid = top + 1u; lid <= old_top && lid < NET_LFT_SIZE; lid++)
         net_lft_set(net_port_node(port), (uint16_t)lid, NET_PORT_NONE);
 }
@@ -224,6 +229,7 @@ static void changed(struct sma *sma, struct net_port *port, const struct port_in
 {
     struct sma_agent *agent = sma_agent_of(sma, port);
 
+    assert(!agent->applying);
     agent->applying = true;
     net_port_changed(port, before);
     agent->applying = false;
@@ -244,6 +250,7 @@ static uint16_t pkey_table(struct sma *sma, struct net_port *in, struct mad *mad
     struct port_info *info, before;
     uint32_t count;
 
+    assert(mad_attribute(mad) == MAD_PKEY_TABLE);
     if (!port || first >= partition_cap(port))
         return MAD_STATUS_BAD_FIELD;
     info = net_port_info(port);
@@ -273,6 +280,7 @@ static uint64_t gid_interface(const struct port_info *info, size_t index)
 /* Entry 0 is the port's own GUID and cannot be set (chapter 14.2.5.5). */
 static void store_guids(struct port_info *info, uint32_t first, const uint64_t *guids)
 {
+    assert(first < PORT_GIDS && info->gid_count <= PORT_GIDS);
     for (uint32_t i = 0; i < MAD_GUIDS_PER_BLOCK; i++) {
         struct port_gid *gid = &info->gids[(first + i) % PORT_GIDS];
 
@@ -315,6 +323,7 @@ static void set_sl_map(struct sma *sma, struct net_port *out, const uint8_t *vls
     struct port_info *info = net_port_info(out), before = *info;
     uint8_t ports = net_node_ports(net_port_node(out));
 
+    assert(net_port_num(out) <= ports);
     memcpy(info->sl_to_vl, vls, PORT_SLS);
     if (sma_agent_of(sma, out)->has_sl_pairs)
         for (unsigned in = 0; in <= ports; in++)
@@ -330,6 +339,7 @@ static void set_switch_sl_map(struct sma *sma, struct net_port *in, uint32_t mod
     bool all_out = (modifier & 0x10000) != 0, all_in = (modifier & 0x20000) != 0;
     uint8_t from = (uint8_t)(modifier >> 8), to = (uint8_t)modifier;
 
+    assert(is_switch(in));
     for (unsigned i = 0; i <= net_node_ports(node); i++) {
         if (all_out ? i == 0 : i != to)
             continue;
@@ -351,6 +361,7 @@ static uint16_t sl_to_vl(struct sma *sma, struct net_port *in, struct mad *mad, 
     struct net_port *out = is_switch(in) ? named_port(in, modifier & 0xFF) : in;
     uint8_t vls[PORT_SLS];
 
+    assert(mad_attribute(mad) == MAD_SL_TO_VL);
     if (!out || from > net_node_ports(net_port_node(in)))
         return MAD_STATUS_BAD_FIELD;
     mad_sl_to_vl_decode(mad_data(mad), vls);
@@ -373,6 +384,7 @@ static uint16_t vl_arbitration(struct net_port *in, struct mad *mad, bool set)
     struct net_vl_weight *table;
     struct net_vl_arb arb;
 
+    assert(mad_attribute(mad) == MAD_VL_ARBITRATION);
     if (!port || block < 1 || block > 4)
         return MAD_STATUS_BAD_FIELD;
     net_vl_arb_get(port, &arb);
@@ -417,6 +429,7 @@ static uint16_t multicast_forwarding(struct net_port *port, struct mad *mad, boo
     uint8_t position = (uint8_t)(mad_modifier(mad) >> 28);
     uint16_t masks[MAD_MFT_PER_BLOCK];
 
+    assert(position < NET_MFT_POSITIONS);
     if (!is_switch(port))
         return MAD_STATUS_BAD_ATTRIBUTE;
     if (first >= SMA_MFT_SIZE)
@@ -458,6 +471,7 @@ static uint16_t get_or_set(struct sma *sma, struct net_port *port, struct mad *m
 
 uint16_t sma_get(struct sma *sma, struct net_port *port, struct mad *mad)
 {
+    assert(mad_method(mad) == MAD_GET);
     switch (mad_attribute(mad)) {
     case MAD_NODE_INFO:
         return get_node_info(port, mad_data(mad));

@@ -62,6 +62,7 @@ static void set_prefix(struct port_info *info, uint64_t prefix)
 
 static uint16_t apply_address(struct port_info *info, const struct mad_port_info *set)
 {
+    assert(set->lmc < 8);
     if (!lid_usable(set->lid))
         return MAD_STATUS_BAD_FIELD;
     info->lid = set->lid;
@@ -79,6 +80,7 @@ static uint16_t apply_link(struct port_info *info, const struct mad_port_info *s
 {
     uint16_t status = MAD_STATUS_OK;
 
+    assert(info->mtu_cap >= FABRIC_MTU_256 && info->mtu_cap <= FABRIC_MTU_4096);
     if (set->neighbor_mtu > info->mtu_cap)
         status = MAD_STATUS_BAD_FIELD;
     else if (set->neighbor_mtu != 0)
@@ -94,6 +96,7 @@ static uint16_t apply_link(struct port_info *info, const struct mad_port_info *s
 
 static uint16_t apply_state(struct sma *sma, struct port_info *info, uint8_t wanted)
 {
+    assert(info->state >= FABRIC_PORT_DOWN && info->state <= FABRIC_PORT_ACTIVE);
     if (!transition_legal(info->state, wanted)) {
         sma->stats.illegal_transitions++;
         return MAD_STATUS_BAD_FIELD;
@@ -140,6 +143,7 @@ static void announce(struct sma *sma, struct net_port *port, const struct port_i
     struct sma_agent *agent = sma_agent_of(sma, port);
     struct port_info *info = net_port_info(port);
 
+    assert(!agent->applying);
     if (same_attributes(before, info) && !reregister)
         return;
     if (!PLANTED(sm_reregister_lost))
@@ -157,6 +161,7 @@ uint16_t sma_set_port_info(struct sma *sma, struct net_port *port, const uint8_t
     struct mad_port_info set;
     uint16_t status = MAD_STATUS_OK;
 
+    assert(state && info);
     mad_port_info_decode(data, &set);
     if (has_lid(port)) {
         status |= apply_address(info, &set);
@@ -182,6 +187,7 @@ bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *m
         .trap_number = MAD_TRAP_BAD_MKEY,
     };
 
+    assert(mad_method(mad) != MAD_TRAP);
     if (state->m_key == 0 || mad_mkey(mad) == state->m_key || PLANTED(sm_mkey_unchecked))
         return true;
     if (mad_method(mad) == MAD_GET && state->m_key_protect < 2)

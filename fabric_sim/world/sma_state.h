@@ -27,7 +27,7 @@ struct sma_agent { /* one node */
     uint8_t life_time;
     bool port_state_change;
     bool has_sl_pairs; /* an SL map was set for one pair of ports */
-    bool applying; /* a Set is being carried out: its state changes are no news (14.2.5.4) */
+    bool applying;     /* a Set is being carried out: its state changes are no news (14.2.5.4) */
 };
 
 struct sma_trap { /* sent and not repressed yet */

@@ -27,6 +27,7 @@ static void transmit(void *object, uint64_t unused)
     const struct port_info *info = net_port_info(sma_lid_port(trap->port));
     struct mad *mad;
 
+    assert(trap->port && trap->tid != 0);
     (void)unused;
     trap->timer = sim_in(sma->sim, repeat_after(trap->port), transmit, trap, 0);
     if (PLANTED(sm_trap_once))
@@ -59,6 +60,7 @@ void sma_trap_raise(struct sma *sma, struct net_port *port, const struct mad_not
     struct net_port *source = sma_lid_port(port);
     enum net_node_kind kind = net_node_kind(net_port_node(port));
 
+    assert(source && notice->trap_number != 0);
     if (net_port_info(source)->sm_lid == 0) /* no manager has been here yet: nobody to tell */
         return;
     trap = find_pending(sma, source, notice->trap_number);
@@ -83,6 +85,7 @@ void sma_trap_repress(struct sma *sma, struct net_port *port, const struct mad *
     struct sma_trap **at = &sma->traps, *trap;
     struct mad_notice again;
 
+    assert(mad_method(mad) == MAD_TRAP_REPRESS);
     while (*at && ((*at)->tid != mad_tid(mad) || (*at)->port != sma_lid_port(port)))
         at = &(*at)->next;
     trap = *at;
@@ -123,6 +126,7 @@ void sma_link_changed(void *context, struct net_port *port, const struct port_in
     bool was_down = before->state == FABRIC_PORT_DOWN;
     bool is_down = info->state == FABRIC_PORT_DOWN;
 
+    assert(agent->sma && net_port_node(port) == agent->node);
     if (agent->applying || was_down == is_down)
         return;
     if (!PLANTED(sm_change_bit))

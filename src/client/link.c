@@ -130,7 +130,7 @@ void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
         return;
     if (r->state != RAIL_READY) {
         l->reason = rail_transfer_error(r);
-        snprintf(l->detail, sizeof l->detail, "%s port %u: %.100s", r->name, r->port_num,
+        snprintf(l->detail, sizeof l->detail, "%.40s port %u: %.150s", r->name, r->port_num,
                  r->detail);
         return;
     }

@@ -59,6 +59,7 @@ bool config_read_devices(const struct yaml_value *list, struct config_rdma *rdma
                          struct yaml_errors *errors)
 {
     bool clean = true;
+    assert(list && rdma && errors);
     if (yaml_kind(list) != YAML_KIND_SEQUENCE) {
         yaml_complain(errors, yaml_mark(list), "devices: found %s; a list is expected",
                       yaml_kind_name(yaml_kind(list)));
@@ -77,6 +78,7 @@ static uint8_t nibble(char c)
 bool config_read_key(const struct yaml_value *value, uint8_t key[CONFIG_KEY_BYTES],
                      struct yaml_errors *errors)
 {
+    assert(value && key && errors);
     bool scalar = yaml_kind(value) == YAML_KIND_SCALAR;
     const char *text = scalar ? yaml_text(value) : "";
     if (strlen(text) != 2 * CONFIG_KEY_BYTES ||
@@ -93,6 +95,7 @@ bool config_read_key(const struct yaml_value *value, uint8_t key[CONFIG_KEY_BYTE
 bool config_read_mtu(const struct yaml_value *value, int64_t *out, struct yaml_errors *errors)
 {
     static const char *const allowed[] = {"256", "512", "1024", "2048", "4096", NULL};
+    assert(value && out && errors);
     bool scalar = yaml_kind(value) == YAML_KIND_SCALAR && !yaml_is_quoted(value);
     for (size_t i = 0; scalar && allowed[i]; i++) {
         if (strcmp(yaml_text(value), allowed[i]) == 0) {
@@ -114,6 +117,7 @@ bool config_read_address(const struct yaml_value *value, const char *what, char 
                          struct yaml_errors *errors)
 {
     const char *text;
+    assert(out && errors);
     if (!yaml_read_string(value, what, 1, CONFIG_NAME_MAX - 1, &text, errors))
         return false;
     const char *colon = strrchr(text, ':');

@@ -148,6 +148,7 @@ static bool place(struct reader *r, struct yaml_value *value)
         r->tree->root = value;
         return true;
     }
+    assert(r->depth <= YAML_MAX_DEPTH);
     struct yaml_value *parent = r->open[r->depth - 1];
     if (parent->kind == YAML_KIND_SEQUENCE)
         return value_append(parent, NULL, value);
@@ -397,6 +398,7 @@ const struct yaml_value *yaml_root(const struct yaml_tree *tree)
 static size_t byte_of(const char *text, size_t length, size_t index)
 {
     size_t at = 0;
+    assert(text);
     for (size_t seen = 0; at < length; at++) {
         if (((unsigned char)text[at] & 0xc0u) != 0x80u && seen++ == index)
             break;

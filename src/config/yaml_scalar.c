@@ -64,6 +64,7 @@ static bool digits_value(const char *text, size_t length, uint64_t *out)
 bool yaml_read_string(const struct yaml_value *value, const char *what, size_t min_bytes,
                       size_t max_bytes, const char **out, struct yaml_errors *errors)
 {
+    assert(out && min_bytes <= max_bytes);
     if (!want_scalar(value, what, "text", errors))
         return false;
     size_t length = strlen(yaml_text(value));
@@ -80,6 +81,7 @@ bool yaml_read_integer(const struct yaml_value *value, const char *what, int64_t
                        int64_t *out, struct yaml_errors *errors)
 {
     char allowed[96];
+    assert(out && min <= max);
     snprintf(allowed, sizeof allowed, "a whole number from %" PRId64 " to %" PRId64, min, max);
     if (!want_scalar(value, what, allowed, errors))
         return false;
@@ -106,6 +108,7 @@ bool yaml_read_hex(const struct yaml_value *value, const char *what, uint64_t mi
                    uint64_t *out, struct yaml_errors *errors)
 {
     char allowed[96];
+    assert(out && min <= max);
     snprintf(allowed, sizeof allowed, "a hexadecimal number from 0x%" PRIx64 " to 0x%" PRIx64, min,
              max);
     if (!want_scalar(value, what, allowed, errors))
@@ -131,6 +134,7 @@ bool yaml_read_number(const struct yaml_value *value, const char *what, uint64_t
                       uint64_t *out, struct yaml_errors *errors)
 {
     char allowed[96];
+    assert(out && min <= max);
     snprintf(allowed, sizeof allowed, "a number from %" PRIu64 " to %" PRIu64, min, max);
     if (!want_scalar(value, what, allowed, errors))
         return false;
@@ -184,6 +188,7 @@ static bool read_with_unit(const struct yaml_value *value, const char *what,
                            const struct unit *units, bool plain_allowed, const char *allowed,
                            uint64_t min, uint64_t max, uint64_t *out, struct yaml_errors *errors)
 {
+    assert(units && out && min <= max);
     if (!want_scalar(value, what, allowed, errors))
         return false;
     const char *text = yaml_text(value);
@@ -238,6 +243,7 @@ bool yaml_read_duration(const struct yaml_value *value, const char *what, uint64
 bool yaml_read_boolean(const struct yaml_value *value, const char *what, bool *out,
                        struct yaml_errors *errors)
 {
+    assert(out);
     if (!want_scalar(value, what, "true or false", errors))
         return false;
     const char *text = yaml_text(value);
@@ -254,6 +260,7 @@ bool yaml_read_enum(const struct yaml_value *value, const char *what, const char
 {
     char allowed[256] = "one of ";
     size_t count = 0;
+    assert(names && out);
     for (; names[count]; count++) {
         size_t used = strlen(allowed);
         snprintf(allowed + used, sizeof allowed - used, "%s%s", count ? ", " : "", names[count]);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/fabric/gid.h"
+#include "src/fabric/gid_pair.h"
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 
@@ -212,87 +213,6 @@ static enum fabric_error judge_rd_atomic(struct question *q)
                   l->max_rd_atomic, l->max_dest_rd_atomic, p->max_rd_atomic, p->max_dest_rd_atomic);
 }
 
-static bool usable_for_roce(const struct fabric_usable_gid *gid)
-{
-    return (gid->type == FABRIC_GID_TYPE_ROCE_V2 || PLANTED(fabric_av_roce_v1)) &&
-           fabric_gid_scope(&gid->gid) != FABRIC_GID_SCOPE_NONE;
-}
-
-static size_t common_bits(const union fabric_gid *a, const union fabric_gid *b)
-{
-    for (size_t i = 0; i < 128; i++) {
-        if (((a->raw[i / 8] ^ b->raw[i / 8]) >> (7 - i % 8)) & 1)
-            return i;
-    }
-    return 128;
-}
-
-/* A pair of GIDs and what decides between pairs. All of it is the same whichever end looks. */
-struct pair {
-    uint8_t local, peer;
-    enum fabric_gid_scope scope; /* the narrower of the two */
-    size_t common;               /* leading bits they share: near before far, IPv4 before IPv6 */
-    const union fabric_gid *low, *high;
-};
-
-static bool make_pair(const struct question *q, uint8_t i, uint8_t j, struct pair *out)
-{
-    const struct fabric_usable_gid *a = &q->local->gids[i], *b = &q->peer->gids[j];
-    if (!usable_for_roce(a) || !usable_for_roce(b))
-        return false;
-    if (fabric_gid_family(&a->gid) != fabric_gid_family(&b->gid))
-        return false;
-    enum fabric_gid_scope here = fabric_gid_scope(&a->gid), there = fabric_gid_scope(&b->gid);
-    bool confined = here == FABRIC_GID_SCOPE_LINK_LOCAL || there == FABRIC_GID_SCOPE_LINK_LOCAL;
-    if (confined && here != there && !PLANTED(fabric_av_link_local_reaches_all))
-        return false;
-    bool ordered = memcmp(a->gid.raw, b->gid.raw, sizeof(a->gid.raw)) <= 0;
-    *out = (struct pair){.local = i,
-                         .peer = j,
-                         .scope = here < there ? here : there,
-                         .common = common_bits(&a->gid, &b->gid),
-                         .low = ordered ? &a->gid : &b->gid,
-                         .high = ordered ? &b->gid : &a->gid};
-    return true;
-}
-
-static bool better(const struct pair *a, const struct pair *b)
-{
-    if (a->scope != b->scope)
-        return PLANTED(fabric_av_scope_ignored) ? false : a->scope > b->scope;
-    if (PLANTED(fabric_av_tie_by_position))
-        return a->local < b->local;
-    if (a->common != b->common)
-        return a->common > b->common;
-    int order = memcmp(a->low->raw, b->low->raw, sizeof(a->low->raw));
-    if (order == 0)
-        order = memcmp(a->high->raw, b->high->raw, sizeof(a->high->raw));
-    return order < 0;
-}
-
-static bool find_pair(const struct question *q, struct pair *best)
-{
-    bool found = false;
-    for (uint8_t i = 0; i < q->local->gid_count; i++) {
-        for (uint8_t j = 0; j < q->peer->gid_count; j++) {
-            struct pair pair;
-            if (!make_pair(q, i, j, &pair) || (found && !better(&pair, best)))
-                continue;
-            *best = pair;
-            found = true;
-        }
-    }
-    return found;
-}
-
-static size_t count_usable(const struct fabric_port_address *port)
-{
-    size_t usable = 0;
-    for (size_t i = 0; i < port->gid_count; i++)
-        usable += usable_for_roce(&port->gids[i]) ? 1 : 0;
-    return usable;
-}
-
 static void take_pair(struct question *q, uint8_t local, uint8_t peer)
 {
     struct fabric_av *av = &q->path.av;
@@ -307,24 +227,26 @@ static void take_pair(struct question *q, uint8_t local, uint8_t peer)
 
 static enum fabric_error choose_roce_pair(struct question *q)
 {
-    size_t here = count_usable(q->local), there = count_usable(q->peer);
-    struct pair best = {0};
+    const struct fabric_port_address *l = q->local, *p = q->peer;
+    size_t here = fabric_gid_pair_usable(l->gids, l->gid_count);
+    size_t there = fabric_gid_pair_usable(p->gids, p->gid_count);
+    uint8_t ours, theirs;
     if (here == 0 || there == 0)
         return refuse(q, ERR_GID_NONE,
                       "our port has %zu usable RoCE v2 GIDs of %u, the peer's %zu of %u; both need "
                       "one",
-                      here, q->local->gid_count, there, q->peer->gid_count);
-    if (!find_pair(q, &best)) {
-        char ours[FABRIC_GID_TEXT], theirs[FABRIC_GID_TEXT];
-        fabric_gid_format(&q->local->gids[0].gid, ours);
-        fabric_gid_format(&q->peer->gids[0].gid, theirs);
+                      here, l->gid_count, there, p->gid_count);
+    if (!fabric_gid_pair(l->gids, l->gid_count, p->gids, p->gid_count, &ours, &theirs)) {
+        char our_text[FABRIC_GID_TEXT], their_text[FABRIC_GID_TEXT];
+        fabric_gid_format(&l->gids[0].gid, our_text);
+        fabric_gid_format(&p->gids[0].gid, their_text);
         return refuse(q, ERR_GID_FAMILY_MISMATCH,
                       "our best GID is %s, the peer's %s; expected one family, and link-local only "
                       "with link-local",
-                      ours, theirs);
+                      our_text, their_text);
     }
-    take_pair(q, best.local, best.peer);
-    q->path.av.grh.traffic_class = q->local->traffic_class;
+    take_pair(q, ours, theirs);
+    q->path.av.grh.traffic_class = l->traffic_class;
     return FABRIC_OK;
 }
 

@@ -90,6 +90,7 @@ static bool is_active(struct rail_verdict *v, const struct fabric_port_attr *att
 static bool pkey_by_value(struct rail *rail, struct rail_verdict *v, uint32_t length)
 {
     uint16_t table[MAX_TABLE];
+    assert(rail->config->pkey && v->port_num);
     uint16_t wanted = (uint16_t)rail->config->pkey, index;
     size_t count = length < MAX_TABLE ? length : MAX_TABLE;
     for (size_t i = 0; i < count; i++) {
@@ -150,6 +151,7 @@ static bool choose_pkey(struct rail *rail, struct rail_verdict *v,
 static bool choose_mtu(struct rail *rail, struct rail_verdict *v,
                        const struct fabric_port_attr *attr)
 {
+    assert(attr->state == FABRIC_PORT_ACTIVE || PLANTED(rail_judged_early));
     uint32_t active = fabric_mtu_bytes(attr->active_mtu);
     uint32_t wanted = rail->config->mtu ? (uint32_t)rail->config->mtu : 4096;
     if (rail->config->mtu && wanted > active && !PLANTED(rail_mtu_unchecked)) {

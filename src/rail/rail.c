@@ -31,7 +31,7 @@ static void rail_init(struct rail *rail, struct fabric *f, enum rail_role role,
                       const struct config_rdma *config, const char *name, uint8_t port)
 {
     *rail = (struct rail){.fabric = f, .role = role, .config = config, .wanted_port = port};
-    snprintf(rail->name, sizeof rail->name, "%s", name);
+    snprintf(rail->name, sizeof rail->name, "%.63s", name);
     rail->port_num = port ? port : 1;
     rail->reason = ERR_DEVICE_REMOVED;
     snprintf(rail->detail, sizeof rail->detail, "not looked at yet");

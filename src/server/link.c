@@ -115,6 +115,7 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
                                const struct wire_message *m, char *detail)
 {
     struct server_link *l = &c->links[m->rail];
+    assert(l->state == SERVER_LINK_NONE);
     enum fabric_error error = choose_rail(s, m->rail, &l->rail, detail);
     if (error)
         return error;

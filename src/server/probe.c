@@ -49,7 +49,7 @@ static void probe_post(struct server *s, struct server_transfer *t, struct serve
         .remote_iova = t->iova,
         .rkey = t->rkey,
     };
-    if (t->stage == 0 || PLANTED(server_probe_small))
+    if (t->stage == 0)
         sge.length = PROBE_SMALL;
     if (t->stage == 2) {
         sge.addr = t->probe + PROBE_STRIDE;
@@ -98,7 +98,7 @@ enum fabric_error server_probe(struct server *server, struct server_connection *
     t->rail = l->rail;
     t->iova = l->probe_iova;
     t->rkey = l->probe_rkey;
-    t->length = fabric_mtu_bytes(l->path.path_mtu);
+    t->length = PLANTED(server_probe_small) ? PROBE_SMALL : fabric_mtu_bytes(l->path.path_mtu);
     enum fabric_error error = probe_memory(s, t);
     if (!error) {
         probe_post(s, t, l);

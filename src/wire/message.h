@@ -11,7 +11,7 @@
 
 #define WIRE_MAX_VALUE (16u * 1024u * 1024u) /* bytes of a block */
 #define WIRE_MAX_BULK 61440u                 /* payload bytes of one BULK message */
-#define WIRE_DETAIL 160
+#define WIRE_DETAIL 240
 
 enum wire_type {
     WIRE_WELCOME = 1,  /* server, first of all: what it is */

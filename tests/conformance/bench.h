@@ -22,6 +22,7 @@ enum bench_word {
     BENCH_LID_CHANGE,   /* the subnet manager gives the port another LID */
     BENCH_LOSE_ALL,     /* every packet that the node sends is lost */
     BENCH_GRH_REQUIRED, /* the port demands a GRH */
+    BENCH_OTHER_PKEY,   /* the port's P_Key at index 0 becomes 0x8005 */
     BENCH_MTU_1024,     /* the port's active MTU */
 };
 

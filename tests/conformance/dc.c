@@ -100,6 +100,7 @@ static void a_target_goes_to_rtr_and_no_further(void **state)
     assert_int_equal(kit_recv(&target.qp, 1, 0, 64), ERR_INVALID_ARGUMENT);
 }
 
+/* CASE-G4: also on Ethernet, where targets carry a GRH. */
 static void one_initiator_reaches_many_targets(void **state)
 {
     struct kit *kit = *state = kit_new(4, FABRIC_CAP_DC);
@@ -175,6 +176,7 @@ static void many_initiators_share_a_target(void **state)
     }
 }
 
+/* CASE-Z3. */
 static void a_wrong_key_fails_in_time_and_nothing_lands(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_DC);

@@ -223,6 +223,101 @@ static void lost_packets_are_given_up_within_the_stretched_time(void **state)
         assert_true(took <= t * tries * g.ack_timeout_stretch + KIT_SECOND / 1000);
 }
 
+static void a_timeout_of_zero_waits_for_ever(void **state)
+{
+    struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC | FABRIC_CAP_LOSS);
+    const struct fabric_qp_init init_a = kit_qp_init(&kit->nodes[0], FABRIC_QP_RC),
+                                init_b = kit_qp_init(&kit->nodes[1], FABRIC_QP_RC);
+    struct kit_qp qa = kit_qp_new(&kit->nodes[0], &init_a),
+                  qb = kit_qp_new(&kit->nodes[1], &init_b);
+    const struct fabric_qp_attr init = kit_attr_init(FABRIC_QP_RC), rtr = kit_attr_rtr(&qa, &qb),
+                                error = {.state = FABRIC_QPS_ERR};
+    struct fabric_qp_attr rts = kit_attr_rts(&qa);
+    rts.timeout = 0;
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &init), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &rtr), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &rts), FABRIC_OK);
+    kit_inject(kit, 0, BENCH_LOSE_ALL);
+    assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 64), FABRIC_OK);
+    kit_pass(kit, KIT_PATIENCE);
+    assert_int_equal(kit_completions(qa.node, 1), 0);
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &error), FABRIC_OK);
+    assert_int_equal(kit_await_wc(kit, qa.node, 1).status, FABRIC_WC_WR_FLUSH_ERR);
+}
+
+static void a_grh_at_one_end_only_is_dropped(void **state)
+{
+    struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC | FABRIC_CAP_LID);
+    const struct fabric_qp_init init_a = kit_qp_init(&kit->nodes[0], FABRIC_QP_RC),
+                                init_b = kit_qp_init(&kit->nodes[1], FABRIC_QP_RC);
+    struct kit_qp qa = kit_qp_new(&kit->nodes[0], &init_a),
+                  qb = kit_qp_new(&kit->nodes[1], &init_b);
+    const struct fabric_qp_attr init = kit_attr_init(FABRIC_QP_RC), rts = kit_attr_rts(&qa),
+                                plain = kit_attr_rtr(&qb, &qa);
+    kit->nodes[1].address.flags = FABRIC_PORT_GRH_REQUIRED;
+    const struct fabric_qp_attr global = kit_attr_rtr(&qa, &qb);
+    assert_true(global.av.is_global && !plain.av.is_global);
+    assert_int_equal(fabric_qp_modify(qb.node->f, qb.qp, &init), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(qb.node->f, qb.qp, &plain), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &init), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &global), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(qa.node->f, qa.qp, &rts), FABRIC_OK);
+    kit_fill(qa.node->buffer, 64, 1);
+    assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 64), FABRIC_OK);
+    assert_int_equal(kit_await_wc(kit, qa.node, 1).status, FABRIC_WC_RETRY_EXC_ERR);
+    assert_false(kit_filled(qb.node->buffer, 64, 1));
+}
+
+static bool has_other_pkey(void *context)
+{
+    struct kit_node *node = context;
+    uint16_t pkey = 0;
+    assert_int_equal(fabric_pkey_query(node->f, node->device, 1, 0, &pkey), FABRIC_OK);
+    return pkey == 0x8005;
+}
+
+static void another_partition_is_silence_and_a_counter(void **state)
+{
+    struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC | FABRIC_CAP_PKEY | FABRIC_CAP_SM);
+    struct kit_node *b = &kit->nodes[1];
+    struct kit_qp qa, qb;
+    kit_pair(kit, 0, 1, &qa, &qb);
+    uint32_t before = kit_port(b).bad_pkey_cntr;
+    kit_inject(kit, 1, BENCH_OTHER_PKEY);
+    assert_true(kit_until(kit, has_other_pkey, b));
+    kit_fill(qa.node->buffer, 64, 1);
+    assert_int_equal(kit_write(&qa, 1, b, 0, 64), FABRIC_OK);
+    assert_int_equal(kit_await_wc(kit, qa.node, 1).status, FABRIC_WC_RETRY_EXC_ERR);
+    assert_false(kit_filled(b->buffer, 64, 1));
+    assert_true(kit_port(b).bad_pkey_cntr > before);
+}
+
+static bool has_other_lid(void *context)
+{
+    struct kit_node *node = context;
+    return kit_port(node).lid != node->address.lid;
+}
+
+static void after_a_lid_change_old_pairs_are_dead_and_new_ones_work(void **state)
+{
+    struct kit *kit = *state =
+        kit_new(2, FABRIC_CAP_RC | FABRIC_CAP_LID | FABRIC_CAP_SM | FABRIC_CAP_SLID_CHECK);
+    struct kit_node *b = &kit->nodes[1];
+    struct kit_qp qa, qb, qc, qd;
+    kit_pair(kit, 0, 1, &qa, &qb);
+    kit_inject(kit, 1, BENCH_LID_CHANGE);
+    assert_true(kit_until(kit, has_other_lid, b));
+    kit_pass(kit, KIT_SECOND);
+    assert_int_equal(kit_write(&qa, 1, b, 0, 64), FABRIC_OK);
+    assert_int_equal(kit_write(&qb, 2, &kit->nodes[0], 0, 64), FABRIC_OK);
+    assert_int_equal(kit_await_wc(kit, qa.node, 1).status, FABRIC_WC_RETRY_EXC_ERR);
+    assert_int_equal(kit_await_wc(kit, qb.node, 2).status, FABRIC_WC_RETRY_EXC_ERR);
+    b->address.lid = kit_port(b).lid;
+    kit_pair(kit, 0, 1, &qc, &qd);
+    assert_int_equal(kit_write(&qc, 3, b, 0, 64), FABRIC_OK);
+    assert_int_equal(kit_await_wc(kit, qc.node, 3).status, FABRIC_WC_SUCCESS);
+}
+
 static void unequal_path_mtus_fail_above_the_smaller(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
@@ -279,6 +374,10 @@ int kit_error_suite(void)
         CASE(a_peer_whose_queue_pair_is_gone_does_not_answer),
         CASE(a_killed_peer_ends_in_retry_exceeded),
         CASE(lost_packets_are_given_up_within_the_stretched_time),
+        CASE(a_timeout_of_zero_waits_for_ever),
+        CASE(a_grh_at_one_end_only_is_dropped),
+        CASE(another_partition_is_silence_and_a_counter),
+        CASE(after_a_lid_change_old_pairs_are_dead_and_new_ones_work),
         CASE(unequal_path_mtus_fail_above_the_smaller),
         CASE(a_failed_pair_works_again_when_it_was_rebuilt),
     };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The conformance suite (HA-1.7): what fabric.h promises, tried on one fabric. It runs with every
- * capability that the fabric has, or without the one that CONFORMANCE_OFF names; a case that needs
- * a missing one is skipped and says which.
+ * The conformance suite (HA-1.7, HA-0.1, HA-1.3): what fabric.h promises, tried on one fabric. It
+ * runs with every capability that the fabric has, or without the one that CONFORMANCE_OFF names; a
+ * case that needs a missing one is skipped and says which.
  */
 #include "tests/conformance/kit.h"
 

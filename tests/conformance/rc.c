@@ -48,6 +48,7 @@ static void transfer_all_sizes(void **state, enum fabric_wr_opcode opcode)
     }
 }
 
+/* CASE-M4. */
 static void writes_of_every_size_land_whole(void **state)
 {
     transfer_all_sizes(state, FABRIC_WR_RDMA_WRITE);

@@ -236,6 +236,8 @@ static bool inject(struct bench *bench, size_t node, enum bench_word word)
         net_link_set_cut(port, true);
     } else if (word == BENCH_GRH_REQUIRED) {
         demand_grh(bench, node);
+    } else if (word == BENCH_OTHER_PKEY) {
+        return bench->sm && sm_pkey_set(bench->sm, sma_port_guid(port), 0x8005, 0);
     } else if (word == BENCH_MTU_1024) {
         set_mtu(bench, node);
     } else {

@@ -145,6 +145,7 @@ static void logging_never_fails(void **state)
     assert_int_equal(fabric_realtime(kit->nodes[0].f, &wall), FABRIC_OK);
 }
 
+/* HA-1.5. */
 static void the_guarantees_are_constant_and_make_sense(void **state)
 {
     struct kit *kit = *state = kit_new_bare(1, 0);

@@ -101,7 +101,7 @@ static void start(struct testbed *tb, uint64_t *plan)
             snprintf(config, sizeof(config), "serve mlx5_0 1");
         else
             snprintf(config, sizeof(config), "move mlx5_0 1 %s:7000 %u %u", names[server],
-                     (unsigned)(20 + draw(plan, 200)), (unsigned)(1 + draw(plan, 20000)));
+                     (unsigned)(5 + draw(plan, 60)), (unsigned)(1 + draw(plan, 20000)));
         check(sim_testbed.node_start(tb, names[i], &mover_program, config, detail) == TESTBED_DONE,
               detail);
     }

@@ -103,17 +103,42 @@ struct small_entry *small_schedule(struct small_world *w, uint32_t node, uint64_
 /* small_verbs.c: a post has arrived, or will never. */
 void small_arrive(struct small_world *w, struct small_node *n, const struct small_post *post);
 bool small_fails(struct small_node *n, enum fabric_op op);
-extern const struct fabric_ops small_ops;
-
 /* The members that handle devices and memory; small_world.c has the others. */
 #define SMALL_VERBS(X)                                                                             \
     X(device_open)                                                                                 \
     X(device_close)                                                                                \
     X(device_query)                                                                                \
     X(device_list)                                                                                 \
-    X(port_query) X(gid_query) X(pkey_query) X(mr_register) X(mr_deregister) X(window_open)        \
-        X(window_revoke) X(cq_create) X(qp_create) X(qp_modify) X(qp_query) X(qp_destroy)          \
-            X(qp_post_send)
+    X(port_query)                                                                                  \
+    X(gid_query)                                                                                   \
+    X(pkey_query)                                                                                  \
+    X(mr_register)                                                                                 \
+    X(mr_deregister)                                                                               \
+    X(window_open)                                                                                 \
+    X(window_revoke)                                                                               \
+    X(cq_create)                                                                                   \
+    X(qp_create)                                                                                   \
+    X(qp_modify)                                                                                   \
+    X(qp_query)                                                                                    \
+    X(qp_destroy)                                                                                  \
+    X(qp_post_send)
 extern const struct fabric_ops small_verbs;
+
+/* small_streams.c: streams and files. */
+#define SMALL_STREAMS(X)                                                                           \
+    X(listen)                                                                                      \
+    X(connect)                                                                                     \
+    X(listener_close)                                                                              \
+    X(stream_peer)                                                                                 \
+    X(stream_set_cookie)                                                                           \
+    X(stream_send)                                                                                 \
+    X(stream_recv)                                                                                 \
+    X(stream_close)                                                                                \
+    X(io_submit)
+extern const struct fabric_ops small_streams;
+void small_tell(struct small_node *n, uint32_t pipe, enum fabric_event_type type,
+                enum fabric_error error, uint64_t after);
+struct small_pipe *small_other_end(struct small_node *n, const struct small_pipe *p);
+struct small_stored *small_stored(struct small_node *n, const char *path, bool create);
 
 #endif

@@ -78,6 +78,7 @@ static void what_is_no_address_is_refused(void **state)
     }
 }
 
+/* CASE-I1. */
 static void scope_and_family_are_told(void **state)
 {
     (void)state;
@@ -126,6 +127,7 @@ static void a_gid_is_prefix_and_guid(void **state)
     assert_int_equal(fabric_gid_prefix(&gid), 0xfe80000000000001);
 }
 
+/* CASE-I2, CASE-I3. */
 static void usable_roce_gids_are_sorted_by_scope_and_holes_are_no_end(void **state)
 {
     (void)state;

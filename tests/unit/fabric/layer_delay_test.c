@@ -64,6 +64,7 @@ static void without_a_rule_events_pass_at_their_time(void **state)
     assert_int_equal(events[1].time, 6);
 }
 
+/* HA-1.6. */
 static void a_held_event_comes_when_it_is_due_and_not_before(void **state)
 {
     (void)state;

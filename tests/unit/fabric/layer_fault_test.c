@@ -76,6 +76,7 @@ static void without_a_rule_everything_passes(void **state)
     assert_int_equal(layer_fault_fired(bench.f), 0);
 }
 
+/* HA-1.6. */
 static void the_nth_call_fails_and_repeat_of_them(void **state)
 {
     (void)state;
@@ -109,7 +110,7 @@ static void other_operations_are_left_alone(void **state)
     assert_int_equal(fabric_device_query(bench.f, device, &attr), ERR_DEVICE_REMOVED);
 }
 
-/* A little program of five calls that can fail, run once for each of them. */
+/* HA-5.3. A little program of five calls that can fail, run once for each of them. */
 static void a_sweep_ends_when_nothing_fires_any_more(void **state)
 {
     (void)state;

@@ -41,6 +41,7 @@ static int free_bench(void **state)
     return (int)fabric_destroy(f);
 }
 
+/* HA-1.6, HA-2.7. */
 static void operations_are_told_with_handles_and_results(void **state)
 {
     (void)state;
@@ -99,6 +100,7 @@ static void posts_and_requests_are_told_with_sizes(void **state)
                                "000000001500 n1 io_submit flush file=2 offset=0 length=0 -> ok\n");
 }
 
+/* HA-1.8. */
 static void neither_keys_nor_addresses_are_told(void **state)
 {
     (void)state;

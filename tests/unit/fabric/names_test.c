@@ -7,6 +7,7 @@
 
 #include "src/fabric/fabric.h"
 
+/* MK-F1. */
 static void mtu_codes_and_bytes_lead_to_each_other(void **state)
 {
     (void)state;

@@ -14,6 +14,7 @@ static void an_entry_without_partition_bits_is_empty(void **state)
         assert_int_equal(fabric_pkey_empty((uint16_t)key), key == 0 || key == 0x8000);
 }
 
+/* MK-D2. */
 static void the_top_bit_is_membership(void **state)
 {
     (void)state;
@@ -23,6 +24,7 @@ static void the_top_bit_is_membership(void **state)
     assert_string_equal(fabric_pkey_membership(0x0001), "limited");
 }
 
+/* CASE-P4. */
 static void packets_pass_in_one_partition_unless_both_are_limited(void **state)
 {
     (void)state;
@@ -37,6 +39,7 @@ static void packets_pass_in_one_partition_unless_both_are_limited(void **state)
     }
 }
 
+/* MK-D5. */
 static void a_full_entry_is_found_before_a_limited_one(void **state)
 {
     (void)state;

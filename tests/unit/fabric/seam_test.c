@@ -24,6 +24,7 @@ static int free_fake(void **state)
     return (int)fabric_destroy(&fake->head);
 }
 
+/* HA-1.3. */
 static void calls_and_errors_are_counted_by_operation(void **state)
 {
     struct fake_fabric *fake = *state;
@@ -157,6 +158,7 @@ static void a_constructor_that_fails_leaves_everything_untouched(void **state)
     assert_int_equal(construct_all(&fake->head, ERR_RESOURCES_EXHAUSTED), 0);
 }
 
+/* HA-1.2. */
 static void poll_hands_events_on_in_order(void **state)
 {
     struct fake_fabric *fake = *state;
@@ -252,6 +254,7 @@ WRONG(open_without_path, fabric_io_submit(f, &(struct fabric_io){.op = FABRIC_IO
 WRONG(flush_without_file, fabric_io_submit(f, &(struct fabric_io){.op = FABRIC_IO_FLUSH}))
 WRONG(relative_path, fabric_sysfile_read(f, "sys/a", &byte, 1, &number))
 
+/* HA-1.4. */
 static void a_programmer_error_aborts(void **state)
 {
     static void (*const wrong[])(void *) = {

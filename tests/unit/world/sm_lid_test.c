@@ -114,6 +114,8 @@ static void two_lids_are_swapped(void **state)
     (void)state;
     subnet_open_tree(&s, 8, 4, NULL);
     subnet_bring_up(&s);
+    assert_true(sm_lid_set(s.sm[0], subnet_guid(&s, "h1"), 500)); /* lower ones are free */
+    assert_true(subnet_wait_up(&s, 0));
     a = subnet_info(&s, "h1")->lid;
     b = subnet_info(&s, "h7")->lid;
     assert_true(sm_lid_swap(s.sm[0], subnet_guid(&s, "h1"), subnet_guid(&s, "h7")));

@@ -127,7 +127,7 @@ static void uplinks_of_a_full_fat_tree_carry_equal_loads(void **state)
     assert_true(deadlock_free(s.net, c));
     for (unsigned leaf = 0; leaf < 8; leaf++)
         for (uint8_t up = 3; up <= 4; up++) {
-            char name[8];
+            char name[16];
             uint32_t load;
 
             snprintf(name, sizeof name, "l%u", leaf);
@@ -143,7 +143,7 @@ static void uplinks_of_a_full_fat_tree_carry_equal_loads(void **state)
 
 static void open_ring(struct subnet *s, unsigned count)
 {
-    char name[8], next[8];
+    char name[16], next[16];
 
     subnet_open(s);
     for (unsigned i = 0; i < count; i++) {
