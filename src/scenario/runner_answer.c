@@ -57,6 +57,21 @@ static void describe(const struct scenario_answer *answer, struct text *out)
         text_add(out, " (%s)", answer->detail);
 }
 
+/* The last thing that a node logged as an error usually says why its program ended. */
+static void add_last_error(const struct runner *r, const char *node, struct text *out)
+{
+    const struct history *history = &r->result->history;
+    assert(node && out);
+    for (size_t i = history->count; i-- > 0;) {
+        const struct history_entry *entry = &history->entries[i];
+        if (entry->kind == HISTORY_LOG && entry->level == FABRIC_LOG_ERROR &&
+            strcmp(entry->node, node) == 0) {
+            history_line(entry, out);
+            return;
+        }
+    }
+}
+
 static void disappoint(struct runner *r, struct yaml_mark mark,
                        const struct scenario_answer *answer, const char *what, const char *wanted)
 {
@@ -64,6 +79,8 @@ static void disappoint(struct runner *r, struct yaml_mark mark,
     assert(what && wanted);
     text_add(&failure->expected, "%s %s", what, wanted);
     describe(answer, &failure->found);
+    if (answer->step->action == SCENARIO_START && !answer->ok)
+        add_last_error(r, answer->step->node, &failure->nearest);
 }
 
 static void judge_time(struct runner *r, const struct scenario_answer *answer)
@@ -220,6 +237,7 @@ void runner_take_exit(struct runner *r, const struct history_entry *entry)
         }
         text_add(&failure->expected, "the program of %s to run", entry->node);
         text_add(&failure->found, "it ended with %s", error_name(entry->error));
+        add_last_error(r, entry->node, &failure->nearest);
     }
 }
 

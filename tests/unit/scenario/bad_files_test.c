@@ -78,11 +78,36 @@ static void a_file_cut_anywhere_is_refused_or_read(void **state)
     text_free(&content);
 }
 
+/* Whatever stands in place of a byte, the answer is a place or a scenario. */
+static void a_file_with_a_wrong_byte_anywhere_is_refused_or_read(void **state)
+{
+    (void)state;
+    static const char wrong[] = "{}[]:,-#&*!|>'\"%@\t\n0x \377\001";
+    struct text content = {0};
+    char detail[FILES_DETAIL];
+    assert_true(file_read("scenarios/lid/reassigned.yaml", &content, detail));
+    for (size_t at = 0; at < content.length; at++) {
+        char kept = content.data[at];
+        struct yaml_errors errors;
+        yaml_errors_init(&errors, "wrong");
+        content.data[at] = wrong[at % (sizeof wrong - 1)];
+        struct scenario *scenario =
+            scenario_read("wrong", content.data, content.length, programs, 2, &errors);
+        assert_true((scenario != NULL) == (errors.count == 0));
+        for (size_t i = 0; i < errors.count; i++)
+            assert_int_equal(strncmp(errors.items[i].text, "wrong:", 6), 0);
+        scenario_free(scenario);
+        content.data[at] = kept;
+    }
+    text_free(&content);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_broken_file_is_refused_at_its_place),
         cmocka_unit_test(a_file_cut_anywhere_is_refused_or_read),
+        cmocka_unit_test(a_file_with_a_wrong_byte_anywhere_is_refused_or_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,6 +107,22 @@ static void a_program_that_ends_unasked_fails(void **state)
                    "the program of server to run", "it ended with ok");
 }
 
+static void an_unasked_end_comes_with_the_last_error_of_the_node(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("start server", 1, TESTBED_EVENT_LOG, "server", "config:8:5: found the unknown key");
+    fake_script.replies[0].level = FABRIC_LOG_ERROR;
+    script("start server", 2, TESTBED_EVENT_EXITED, "server", "");
+    fake_script.replies[1].error = ERR_CONFIG_INVALID;
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_FAILED);
+    assert_string_equal(text_data(&f.result.failures[0].found), "it ended with config_invalid");
+    assert_string_equal(text_data(&f.result.failures[0].nearest),
+                        "1 ns  server  error  config:8:5: found the unknown key");
+    scenario_fixture_free(&f);
+}
+
 static void a_program_that_was_stopped_or_killed_may_end(void **state)
 {
     (void)state;
@@ -242,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup(a_topology_that_the_fabric_cannot_be_skips, setup),
         cmocka_unit_test_setup(a_fault_that_is_wrong_breaks_and_one_that_lacks_skips, setup),
         cmocka_unit_test_setup(a_program_that_ends_unasked_fails, setup),
+        cmocka_unit_test_setup(an_unasked_end_comes_with_the_last_error_of_the_node, setup),
         cmocka_unit_test_setup(a_program_that_was_stopped_or_killed_may_end, setup),
         cmocka_unit_test_setup(a_report_that_is_no_json_breaks, setup),
         cmocka_unit_test_setup(an_answer_that_nobody_waits_for_breaks, setup),
