@@ -20,6 +20,7 @@ struct open_file {
     struct disk_inode *inode;
     uint32_t flags;
     uint32_t outstanding;
+    bool closing;
 };
 
 struct request {
@@ -108,7 +109,8 @@ static enum fabric_error open_file(struct disk_user *user, const struct request 
     const struct disk_name *name = disk_find(&disk->seen, request->path);
     struct disk_inode *inode = name ? name->inode : NULL;
     uint32_t flags = request->io.flags;
-    if (name && (!inode || (flags & FABRIC_IO_EXCLUSIVE)))
+    if (name &&
+        (!inode || ((flags & FABRIC_IO_EXCLUSIVE) && !PLANTED(world_disk_exclusive_ignored))))
         return ERR_INVALID_ARGUMENT;
     if (!name) {
         if (!(flags & FABRIC_IO_CREATE))
@@ -125,7 +127,8 @@ static enum fabric_error open_file(struct disk_user *user, const struct request 
     }
     struct open_file *file = calloc(1, sizeof(*file));
     assert(file);
-    *file = (struct open_file){user->files, {++user->last_file}, inode, flags, 0};
+    *file = (struct open_file){
+        .next = user->files, .id = {++user->last_file}, .inode = inode, .flags = flags};
     inode->users++;
     user->files = file;
     *out = file->id;
@@ -145,7 +148,7 @@ static void close_file(struct disk_user *user, struct open_file *file)
 static enum fabric_error change_file(struct request *request, enum disk_change_kind kind)
 {
     struct disk *disk = request->user->disk;
-    if (request->file->flags & FABRIC_IO_READ_ONLY)
+    if (request->file->flags & FABRIC_IO_READ_ONLY && !PLANTED(world_disk_read_only_ignored))
         return ERR_READ_ONLY;
     if (disk->broken && !PLANTED(world_disk_error_ignored))
         return ERR_MEDIA_FAILED;
@@ -161,7 +164,7 @@ static enum fabric_error change_file(struct request *request, enum disk_change_k
 
 static enum fabric_error flush_file(struct request *request)
 {
-    if (request->user->disk->broken)
+    if (request->user->disk->broken && !PLANTED(world_disk_flush_error_ignored))
         return ERR_MEDIA_FAILED;
     disk_inode_flush(request->file->inode, request->serial);
     return FABRIC_OK;
@@ -170,7 +173,7 @@ static enum fabric_error flush_file(struct request *request)
 static enum fabric_error read_file(struct request *request, uint64_t *length)
 {
     const struct fabric_io *io = &request->io;
-    if (request->user->disk->broken)
+    if (request->user->disk->broken && !PLANTED(world_disk_read_error_ignored))
         return ERR_MEDIA_FAILED;
     *length = disk_contents_read(&request->file->inode->seen, io->buf, io->offset, io->length);
     return FABRIC_OK;
@@ -245,7 +248,8 @@ static void on_done(void *object, uint64_t arg)
         .op = request->io.op, .cookie = request->io.cookie, .file = request->io.file};
     (void)arg;
     request->event = 0;
-    if (request->io.op == FABRIC_IO_CLOSE && request->file->outstanding > 1)
+    bool waits = request->io.op == FABRIC_IO_CLOSE && request->file->outstanding > 1;
+    if (waits && !PLANTED(world_disk_close_hurries))
         return;
     struct open_file *file = request->io.op == FABRIC_IO_CLOSE ? NULL : request->file;
     done.error = carry_out(request, &done);
@@ -273,7 +277,7 @@ static uint64_t latency(struct disk *disk, const struct fabric_io *io)
 {
     uint64_t bytes = io->op == FABRIC_IO_READ || io->op == FABRIC_IO_WRITE ? io->length : 0;
     return LATENCY_MIN + sim_random_below(disk->sim, LATENCY_SPREAD) + bytes / BYTES_PER_NS +
-           disk->extra;
+           (PLANTED(world_disk_slow_ignored) ? 0 : disk->extra);
 }
 
 static void copy_path(char *to, const char *from)
@@ -290,6 +294,7 @@ enum fabric_error disk_submit(struct disk_user *user, const struct fabric_io *io
 {
     struct disk *disk = user->disk;
     struct open_file *file = io->file.id ? find_file(user, io->file) : NULL;
+    assert(!file || !file->closing); /* the handle went with its close */
     if (file && (!aligned(disk, file, io) || io->offset > INT64_MAX - io->length))
         return ERR_INVALID_ARGUMENT;
     if (user->outstanding == MAX_OUTSTANDING)
@@ -307,8 +312,10 @@ enum fabric_error disk_submit(struct disk_user *user, const struct fabric_io *io
         assert(request->bytes);
         memcpy(request->bytes, io->buf, io->length);
     }
-    if (file)
+    if (file) {
         file->outstanding++;
+        file->closing = io->op == FABRIC_IO_CLOSE;
+    }
     request->next = user->requests;
     user->requests = request;
     user->outstanding++;
@@ -326,7 +333,7 @@ void disk_user_destroy(struct disk_user *user)
                        request->io.op != FABRIC_IO_READ && request->io.op != FABRIC_IO_LIST;
         if (request->event)
             sim_cancel(disk->sim, request->event);
-        if (changes && sim_random_below(disk->sim, 2))
+        if (changes && (sim_random_below(disk->sim, 2) || PLANTED(world_disk_dead_finishes)))
             (void)carry_out(request, &done);
         forget(request);
     }
@@ -339,28 +346,33 @@ void disk_user_destroy(struct disk_user *user)
     free(user);
 }
 
-static void make_folders(struct disk *disk, const char *path)
+/* False, and nothing made, when a file stands where a folder should. */
+static bool make_folders(struct disk *disk, const char *path)
 {
     char parent[FABRIC_PATH_MAX];
     disk_parent(path, parent);
     if (disk_is_folder(&disk->seen, parent))
-        return;
-    make_folders(disk, parent);
+        return true;
+    if (disk_find(&disk->seen, parent) || !make_folders(disk, parent))
+        return false;
     disk_names_add(&disk->seen, parent, NULL);
-    if (!disk_find(&disk->durable, parent))
-        disk_names_add(&disk->durable, parent, NULL);
+    disk_names_add(&disk->durable, parent, NULL);
+    return true;
 }
 
 enum fabric_error disk_place(struct disk *disk, const char *path, const void *data, size_t length)
 {
-    const struct disk_name *old = disk_find(&disk->seen, path);
-    if (strlen(path) >= FABRIC_PATH_MAX || disk_is_folder(&disk->seen, path))
+    size_t path_length = strlen(path);
+    if (path[0] != '/' || path[path_length - 1] == '/' || path_length >= FABRIC_PATH_MAX ||
+        disk_is_folder(&disk->seen, path))
         return ERR_INVALID_ARGUMENT;
-    make_folders(disk, path);
-    if (old)
+    disk_sync_names(disk); /* a rename that still waits would undo what is durable here */
+    if (!make_folders(disk, path))
+        return ERR_INVALID_ARGUMENT;
+    if (disk_find(&disk->seen, path)) {
         disk_names_remove(&disk->seen, path);
-    if (disk_find(&disk->durable, path))
         disk_names_remove(&disk->durable, path);
+    }
     struct disk_inode *inode = disk_inode_new(disk);
     disk_names_add(&disk->seen, path, inode);
     disk_names_add(&disk->durable, path, inode);

@@ -110,7 +110,7 @@ static struct disk_page *own_page(struct disk_contents *contents, size_t index)
         contents->count = count;
     }
     struct disk_page *page = contents->pages[index];
-    if (page && page->users == 1)
+    if (page && (page->users == 1 || PLANTED(world_disk_pages_shared)))
         return page;
     struct disk_page *fresh = calloc(1, sizeof(*fresh));
     assert(fresh);
@@ -150,7 +150,7 @@ void disk_contents_zero(struct disk_contents *contents, uint64_t offset, uint64_
 
 void disk_contents_truncate(struct disk_contents *contents, uint64_t size)
 {
-    if (size < contents->size) {
+    if (size < contents->size && !PLANTED(world_disk_truncate_keeps_bytes)) {
         disk_contents_zero(contents, size, contents->size - size);
         for (size_t i = (size_t)((size + DISK_PAGE - 1) / DISK_PAGE); i < contents->count; i++) {
             page_release(contents->pages[i]);
@@ -205,7 +205,8 @@ bool disk_inode_change(struct disk_inode *inode, struct disk_change *change)
 {
     struct disk *disk = inode->disk;
     uint64_t needed = new_pages(&inode->seen, change);
-    bool room = disk->pages_used + needed <= disk->config.size / DISK_PAGE && !disk->full;
+    bool fits = change->kind != DISK_WRITE || change->offset + change->length <= disk->config.size;
+    bool room = disk->pages_used + needed <= disk->config.size / DISK_PAGE && fits && !disk->full;
     if (needed && !room && !PLANTED(world_disk_never_full)) {
         disk_change_free(change);
         return false;
@@ -226,6 +227,8 @@ void disk_inode_flush(struct disk_inode *inode, uint64_t serial)
 {
     if (PLANTED(world_disk_flush_lies))
         return;
+    if (PLANTED(world_disk_flush_takes_later))
+        serial = UINT64_MAX;
     if (inode->changes && inode->last_serial < serial) { /* all of them: share the pages */
         drop_changes(inode);
         disk_contents_copy(&inode->durable, &inode->seen);

@@ -95,6 +95,22 @@ void disk_names_copy(struct disk_names *to, const struct disk_names *from)
     *to = fresh;
 }
 
+static bool is_below(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && path[length] == '/';
+}
+
+/* A folder goes with all that stands in it: what is durable may know of more than is seen. */
+static void remove_tree(struct disk_names *names, const char *path)
+{
+    for (size_t i = disk_is_folder(names, path) ? names->count : 0; i-- > 0;) {
+        if (is_below(names->items[i].path, path))
+            disk_names_remove(names, names->items[i].path);
+    }
+    disk_names_remove(names, path);
+}
+
 /* ------------------------------------------------------------------ changes */
 
 static void remember(struct disk *disk, enum disk_name_kind kind, const char *path,
@@ -126,7 +142,7 @@ static void move_below(struct disk_names *names, const char *path, const char *p
     for (size_t i = 0; i < names->count;) {
         struct disk_name name = names->items[i];
         char moved[2 * FABRIC_PATH_MAX];
-        if (strncmp(name.path, path, length) != 0 || name.path[length] != '/') {
+        if (!is_below(name.path, path)) {
             i++;
             continue;
         }
@@ -150,13 +166,13 @@ void disk_name_change_apply(struct disk_names *names, const struct disk_name_cha
         break;
     case DISK_UNLINK:
         if (same)
-            disk_names_remove(names, change->path);
+            remove_tree(names, change->path);
         break;
     case DISK_RENAME:
         if (!same)
             break;
         if (disk_find(names, change->path2))
-            disk_names_remove(names, change->path2);
+            remove_tree(names, change->path2);
         disk_names_add(names, change->path2, change->inode);
         disk_names_remove(names, change->path);
         if (!change->inode)
@@ -177,14 +193,16 @@ enum fabric_error disk_link(struct disk *disk, const char *path, struct disk_ino
     return FABRIC_OK;
 }
 
-static bool has_children(const struct disk_names *names, const char *path)
+/* Length of the longest path below the folder; 0: it is empty. */
+static size_t longest_below(const struct disk_names *names, const char *path)
 {
-    size_t length = strlen(path);
+    size_t longest = 0;
     for (size_t i = 0; i < names->count; i++) {
-        if (strncmp(names->items[i].path, path, length) == 0 && names->items[i].path[length] == '/')
-            return true;
+        size_t length = strlen(names->items[i].path);
+        if (length > longest && is_below(names->items[i].path, path))
+            longest = length;
     }
-    return false;
+    return longest;
 }
 
 enum fabric_error disk_unlink(struct disk *disk, const char *path)
@@ -192,7 +210,7 @@ enum fabric_error disk_unlink(struct disk *disk, const char *path)
     const struct disk_name *name = disk_find(&disk->seen, path);
     if (!name)
         return ERR_NOT_FOUND;
-    if (!name->inode && has_children(&disk->seen, path))
+    if (!name->inode && longest_below(&disk->seen, path))
         return ERR_INVALID_ARGUMENT;
     remember(disk, DISK_UNLINK, path, "", name->inode);
     disk_names_remove(&disk->seen, path);
@@ -207,10 +225,12 @@ enum fabric_error disk_rename(struct disk *disk, const char *path, const char *p
     disk_parent(path2, parent);
     if (!name || !disk_is_folder(&disk->seen, parent))
         return ERR_NOT_FOUND;
-    if (other && (!other->inode || !name->inode))
-        return ERR_INVALID_ARGUMENT;
     if (strcmp(path, path2) == 0)
         return FABRIC_OK;
+    if (disk_is_folder(&disk->seen, path2) || (other && !name->inode) || is_below(path2, path))
+        return ERR_INVALID_ARGUMENT;
+    if (longest_below(&disk->seen, path) + strlen(path2) >= FABRIC_PATH_MAX + strlen(path))
+        return ERR_INVALID_ARGUMENT;
     remember(disk, DISK_RENAME, path, path2, name->inode);
     struct disk_name_change change = {.kind = DISK_RENAME, .inode = name->inode};
     memcpy(change.path, path, strlen(path) + 1);
@@ -236,14 +256,66 @@ static bool synced(struct disk_name_change *change, const char *folder)
     return change->from_synced && change->to_synced;
 }
 
+/* Whether `later` says something else when `earlier` is left out. A name that is made says nothing
+ * of the folder in which it stands. */
+static bool depends(const struct disk_name_change *later, const struct disk_name_change *earlier)
+{
+    const char *ours[] = {later->path, later->path2}, *theirs[] = {earlier->path, earlier->path2};
+    for (int i = 0; i < 4; i++) {
+        const char *our = ours[i / 2], *their = theirs[i % 2];
+        if (!*our || !*their)
+            continue;
+        if (strcmp(our, their) == 0 || (earlier->kind != DISK_LINK && is_below(our, their)) ||
+            (later->kind != DISK_LINK && is_below(their, our)))
+            return true;
+    }
+    return false;
+}
+
+/* Marks what is durable once the folder is, and whatever older it rests upon: what was unlinked
+ * stays so, whatever folder a rename before it still waits for. */
+static void mark_due(struct disk *disk, const char *folder)
+{
+    struct disk_name_change *last = NULL;
+    for (struct disk_name_change *change = disk->name_changes; change; change = change->next) {
+        change->due = synced(change, folder);
+        last = change->due ? change->next : last;
+    }
+    for (bool more = !PLANTED(world_disk_names_out_of_order); more;) {
+        more = false;
+        for (struct disk_name_change *earlier = disk->name_changes; earlier && earlier != last;
+             earlier = earlier->next) {
+            if (earlier->due)
+                continue;
+            for (struct disk_name_change *later = earlier->next; later != last && !earlier->due;
+                 later = later->next)
+                earlier->due = later->due && depends(later, earlier);
+            more |= earlier->due;
+        }
+    }
+}
+
+void disk_sync_names(struct disk *disk)
+{
+    while (disk->name_changes) {
+        struct disk_name_change *change = disk->name_changes;
+        disk_name_change_apply(&disk->durable, change);
+        disk->name_changes = change->next;
+        disk_name_change_free(change);
+    }
+    disk->name_changes_end = &disk->name_changes;
+    assert(disk->seen.count == disk->durable.count);
+}
+
 enum fabric_error disk_sync_folder(struct disk *disk, const char *path)
 {
     if (!disk_is_folder(&disk->seen, path))
         return ERR_NOT_FOUND;
+    mark_due(disk, path);
     struct disk_name_change **place = &disk->name_changes;
     while (*place && !PLANTED(world_disk_sync_dir_lies)) {
         struct disk_name_change *change = *place;
-        if (!synced(change, path)) {
+        if (!change->due) {
             place = &change->next;
             continue;
         }

@@ -19,7 +19,7 @@ static void land_torn(struct disk *disk, struct disk_inode *inode, const struct 
     for (uint64_t at = change->offset; at < end;) {
         uint64_t next = (at / unit + 1) * unit;
         uint64_t part = (next < end ? next : end) - at;
-        bool lands = sim_random_below(disk->sim, 2) != 0;
+        bool lands = sim_random_below(disk->sim, 2) != 0 || PLANTED(world_disk_never_tears);
         if (!lands && disk->config.keeps_order)
             return;
         if (lands)
@@ -92,7 +92,7 @@ static void cut_contents(struct disk *disk)
     struct volatile_change *changes = collect(disk, &count);
     bool ordered = disk->config.keeps_order && !PLANTED(world_disk_order_broken);
     size_t kept = (size_t)sim_random_below(disk->sim, count + 1);
-    if (!ordered)
+    if (!ordered && !PLANTED(world_disk_never_reorders))
         shuffle(disk->sim, changes, count);
     for (size_t i = 0; i < count; i++) {
         enum fate fate = ordered ? (i < kept    ? KEPT
@@ -107,6 +107,19 @@ static void cut_contents(struct disk *disk)
     free(changes);
 }
 
+/* What stands in a folder that is lost is lost with it. */
+static void drop_orphans(struct disk_names *names)
+{
+    for (size_t i = 0; i < names->count;) {
+        char parent[FABRIC_PATH_MAX];
+        disk_parent(names->items[i].path, parent);
+        if (disk_is_folder(names, parent) || PLANTED(world_disk_orphans_survive))
+            i++;
+        else
+            disk_names_remove(names, names->items[i].path);
+    }
+}
+
 static void cut_names(struct disk *disk)
 {
     size_t count = 0, index = 0;
@@ -118,10 +131,14 @@ static void cut_names(struct disk *disk)
         bool lands = disk->config.keeps_order ? index < kept : sim_random_below(disk->sim, 2) != 0;
         if (lands || PLANTED(world_disk_names_survive))
             disk_name_change_apply(&disk->durable, change);
+        if (PLANTED(world_disk_rename_in_two) && change->kind == DISK_RENAME &&
+            disk_find(&disk->durable, change->path2) && !lands)
+            disk_names_remove(&disk->durable, change->path2);
         disk->name_changes = change->next;
         disk_name_change_free(change);
         index++;
     }
+    drop_orphans(&disk->durable);
     disk->name_changes_end = &disk->name_changes;
 }
 
@@ -130,8 +147,8 @@ void disk_power_cut(struct disk *disk)
     assert(!disk->users);
     cut_contents(disk);
     cut_names(disk);
+    disk_names_copy(&disk->seen, &disk->durable); /* what only was seen gives its pages back */
     disk->pages_used = 0;
-    disk_names_copy(&disk->seen, &disk->durable);
     for (struct disk_inode *inode = disk->inodes; inode; inode = inode->next) {
         disk_contents_copy(&inode->seen, &inode->durable);
         for (size_t i = 0; i < inode->seen.count; i++)

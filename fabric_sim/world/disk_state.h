@@ -56,6 +56,7 @@ struct disk_name_change { /* seen, but not durable */
     char path[FABRIC_PATH_MAX], path2[FABRIC_PATH_MAX];
     struct disk_inode *inode;
     bool from_synced, to_synced; /* RENAME needs both */
+    bool due;                    /* becomes durable with the folder that is being synced */
 };
 
 struct disk {
@@ -103,6 +104,7 @@ enum fabric_error disk_link(struct disk *disk, const char *path, struct disk_ino
 enum fabric_error disk_unlink(struct disk *disk, const char *path);
 enum fabric_error disk_rename(struct disk *disk, const char *path, const char *path2);
 enum fabric_error disk_sync_folder(struct disk *disk, const char *path);
+void disk_sync_names(struct disk *disk); /* all of them */
 enum fabric_error disk_list(const struct disk *disk, const char *path, char *buf, uint64_t capacity,
                             uint64_t *length);
 void disk_name_change_apply(struct disk_names *names, const struct disk_name_change *change);

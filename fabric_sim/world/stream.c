@@ -26,10 +26,25 @@ struct stream_net *stream_net_create(struct sim *sim)
     return net;
 }
 
+static void sweep(void *object, uint64_t arg)
+{
+    struct stream_net *net = object;
+    (void)arg;
+    net->sweep = 0;
+    while (net->gone) {
+        struct stream *stream = net->gone;
+        assert(stream->gone && !stream->peer);
+        net->gone = stream->next_gone;
+        free(stream);
+    }
+}
+
 void stream_net_destroy(struct stream_net *net)
 {
     while (net->first)
         stream_free(net->first);
+    sim_cancel(net->sim, net->sweep);
+    sweep(net, 0);
     while (net->hosts) {
         struct stream_host *host = net->hosts;
         net->hosts = host->next;
@@ -118,13 +133,20 @@ void stream_free(struct stream *stream)
                            &stream->give_up, &stream->reset};
     for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++)
         stream_cancel(stream, events[i]);
+    assert(!stream->gone);
     if (stream->peer)
         stream->peer->peer = NULL;
+    stream->peer = NULL;
+    stream->state = STREAM_BROKEN;
+    stream->closed = stream->gone = true;
     *(stream->previous ? &stream->previous->next : &net->first) = stream->next;
     *(stream->next ? &stream->next->previous : &net->last) = stream->previous;
     byte_queue_free(&stream->out);
     byte_queue_free(&stream->in);
-    free(stream);
+    stream->next_gone = net->gone;
+    net->gone = stream;
+    if (!net->sweep)
+        net->sweep = sim_in(net->sim, 0, sweep, net, 0);
 }
 
 void stream_tell(struct stream *stream, enum stream_event event, enum fabric_error error)
@@ -245,7 +267,7 @@ enum fabric_error stream_listen(struct stream_host *host, const char *address,
     assert(owner && owner->accepted);
     if (!parse_address(host, address, &ip, &port) || (ip && ip != host->address))
         return ERR_INVALID_ARGUMENT;
-    if (port && find_listener(host, ip, port))
+    if (port && find_listener(host, ip, port) && !PLANTED(world_stream_port_shared))
         return ERR_ADDRESS_IN_USE;
     struct stream_listener *listener = calloc(1, sizeof(*listener));
     if (!listener)
@@ -307,16 +329,16 @@ static void on_syn(void *object, uint64_t arg)
     stream->connecting = 0;
     if (!stream->remote || stream->remote->off) {
         stream->connecting = sim_in(sim, stream->remote ? ARP_FAILS : 0, on_answer, stream, false);
+    } else if (stream->attempts == SYN_TRIES && !PLANTED(world_stream_connects_forever)) {
+        stream_break(stream, ERR_TIMEOUT);
     } else if (!stream_passes(stream->host, stream->remote)) {
-        if (++stream->attempts == SYN_TRIES)
-            stream_break(stream, ERR_TIMEOUT);
-        else
-            stream->connecting = sim_in(sim, SECOND << (stream->attempts - 1), on_syn, stream, 0);
+        stream->connecting = sim_in(sim, SECOND << stream->attempts++, on_syn, stream, 0);
     } else {
         struct stream_listener *listener =
             find_listener(stream->remote, stream->remote->address, stream->remote_port);
         uint64_t back = stream_delay(stream->remote, stream->host, 0, true);
-        stream->connecting = sim_in(sim, back, on_answer, stream, listener != NULL);
+        bool yes = listener || PLANTED(world_stream_nobody_accepts);
+        stream->connecting = sim_in(sim, back, on_answer, stream, yes);
         if (listener)
             accept_from(stream, listener);
     }
@@ -419,24 +441,20 @@ void stream_slow(struct stream_net *net, struct stream_host *a, struct stream_ho
     assert(a && a->net == net);
     struct stream_fault *fault = fault_between(net, a, b);
     fault->bytes_per_second = bytes_per_second;
-    fault->latency = latency;
+    fault->latency = PLANTED(world_stream_latency_ignored) ? 0 : latency;
 }
 
 void stream_cut(struct stream_net *net, struct stream_host *a, struct stream_host *b)
 {
     const struct stream_fault cut = {.a = a, .b = b};
-    struct stream *stream = net->first, *next;
     assert(a && a->net == net);
-    for (; stream; stream = next) {
+    for (struct stream *stream = net->first; stream; stream = stream->next) {
         struct stream *peer = stream->peer;
-        next = stream->next;
         if (!stream->remote || !concerns(&cut, stream->host, stream->remote))
             continue;
         if (stream->state == STREAM_OPENING && !peer)
             continue;
-        if (next == peer && peer)
-            next = peer->next;
-        if (peer)
+        if (peer && !PLANTED(world_stream_cut_one_end))
             stream_break(peer, ERR_PEER_GONE); /* takes itself off this end */
         stream_break(stream, ERR_PEER_GONE);
     }

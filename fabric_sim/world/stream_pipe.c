@@ -56,7 +56,7 @@ void byte_queue_free(struct byte_queue *queue)
 void stream_settle(struct stream *stream)
 {
     bool sending = stream->state == STREAM_OPEN && !stream->end_sent;
-    if (stream->closed && !stream->reset && !sending && !stream->connecting)
+    if (!stream->gone && stream->closed && !stream->reset && !sending && !stream->connecting)
         stream_free(stream);
 }
 
@@ -154,13 +154,15 @@ static void deliver(struct stream *stream, struct stream *peer)
     size_t length = stream->segment;
     assert(length <= stream->out.length);
     stream_established(peer); /* data says it as well as the answer, if that is still under way */
+    if (stream->peer != peer || peer->closed)
+        return; /* the owner that was told has ended it */
     if (length) {
         byte_queue_put(&peer->in, stream->out.bytes + stream->out.head, length);
         byte_queue_take(&stream->out, NULL, length);
         SIM_TRACE(sim_of(peer), peer->host->name, "stream %u<-%s:%u %zu bytes", peer->port,
                   stream->host->name, stream->port, length);
     }
-    if (stream->shut && stream->out.length == 0) {
+    if (stream->shut && (stream->out.length == 0 || PLANTED(world_stream_end_overtakes))) {
         stream->end_sent = true;
         peer->end_arrived = true;
         SIM_TRACE(sim_of(peer), peer->host->name, "stream %u<-%s:%u end", peer->port,
@@ -184,7 +186,7 @@ static void on_arrival(void *object, uint64_t arg)
         bool nobody_cares = stream->closed || stream->out.length == 0;
         byte_queue_take(&stream->out, NULL, stream->out.length);
         stream->end_sent = stream->shut;
-        if (!nobody_cares)
+        if (!nobody_cares && !PLANTED(world_stream_nobody_answers))
             answer_reset(stream);
     } else {
         deliver(stream, peer);
@@ -217,7 +219,7 @@ void stream_go_on(struct stream *stream, bool first)
     if (!stream_passes(stream->host, stream->remote) && !PLANTED(world_stream_block_leaks)) {
         if (!stream->stalled)
             stream->stalled = sim_now(sim) ? sim_now(sim) : 1;
-        if (!stream->give_up)
+        if (!stream->give_up && !PLANTED(world_stream_never_gives_up))
             stream->give_up = sim_in(sim, STREAM_GIVE_UP, on_give_up, stream, 0);
         return;
     }
@@ -240,13 +242,13 @@ void stream_established(struct stream *stream)
         return;
     stream_cancel(stream, &stream->connecting);
     stream->state = STREAM_OPEN;
-    if (stream->closed) {
-        stream_go_on(stream, true);
-        stream_settle(stream);
-        return;
-    }
-    stream_tell(stream, STREAM_CONNECTED, FABRIC_OK);
+    if (!PLANTED(world_stream_early_shutdown_lost))
+        stream_go_on(stream, true); /* it may have been shut meanwhile */
     offer_room(stream);
+    if (stream->closed)
+        stream_settle(stream);
+    else
+        stream_tell(stream, STREAM_CONNECTED, FABRIC_OK);
 }
 
 /* ------------------------------------------------------------------ what programs call */
@@ -283,13 +285,13 @@ enum fabric_error stream_recv(struct stream *stream, void *buf, size_t capacity,
     *end = false;
     *received = 0;
     if (count == 0) {
-        if (stream->state == STREAM_BROKEN)
+        if (stream->state == STREAM_BROKEN || (stream->shut && PLANTED(world_stream_shut_deaf)))
             return ERR_PEER_GONE;
         stream->wants_read = true;
         *end = stream->end_arrived && !PLANTED(world_stream_no_end);
         return FABRIC_OK;
     }
-    if (count > 1 && sim_random_below(sim, 8) == 0)
+    if (count > 1 && sim_random_below(sim, 8) == 0 && !PLANTED(world_stream_recv_whole))
         count = 1 + (size_t)sim_random_below(sim, count - 1);
     byte_queue_take(&stream->in, buf, count);
     if (stream->peer)
@@ -314,15 +316,19 @@ void stream_shutdown(struct stream *stream)
 static void send_reset(struct stream *stream)
 {
     struct stream *peer = stream->peer;
-    if (!peer || !stream_passes(stream->host, stream->remote))
+    bool passes =
+        stream_passes(stream->host, stream->remote) || PLANTED(world_stream_dead_host_speaks);
+    if (!peer || !passes)
         return;
+    answer_reset(peer);
     if (peer->state == STREAM_OPEN && !peer->closed) {
         size_t kept = (size_t)sim_random_below(sim_of(stream), stream->out.length + 1);
+        if (PLANTED(world_stream_reset_keeps_flight))
+            kept = stream->out.length;
         byte_queue_put(&peer->in, stream->out.bytes + stream->out.head, kept);
         if (kept)
             tell_readable(peer);
     }
-    answer_reset(peer);
 }
 
 void stream_close(struct stream *stream, bool reset)
@@ -333,7 +339,8 @@ void stream_close(struct stream *stream, bool reset)
               reset ? "reset" : "close");
     if (PLANTED(world_stream_close_loses) && stream->out.length)
         reset = true;
-    bool over = stream->host->off || stream->state == STREAM_BROKEN ||
+    bool over = (stream->host->off && !PLANTED(world_stream_dead_host_speaks)) ||
+                stream->state == STREAM_BROKEN ||
                 (stream->state == STREAM_OPENING && !stream->peer);
     stream->closed = true;
     if (reset && !over)

@@ -29,12 +29,14 @@ enum stream_state {
 
 struct stream {
     struct stream *previous, *next; /* all streams of the net, in the order of their making */
+    struct stream *next_gone;
     struct stream_host *host, *remote;
     struct stream *peer; /* null: not there yet, or gone */
     const struct stream_owner *owner;
     uint64_t tag;
     enum stream_state state;
     uint16_t port, remote_port;
+    bool gone;         /* memory alone: whoever called an owner may still look at it */
     bool closed;       /* by its owner: the handle is gone */
     bool shut;         /* its owner sends no more */
     bool end_sent;     /* and the peer was told */
@@ -80,12 +82,16 @@ struct stream_net {
     struct stream_host *hosts, **hosts_end;
     uint32_t next_address;
     struct stream *first, *last;
+    struct stream *gone; /* freed by the event `sweep` */
+    sim_event sweep;
     struct stream_fault *faults;
     size_t fault_count;
 };
 
 /* ---- stream.c */
 struct stream *stream_new(struct stream_host *host, const struct stream_owner *owner, uint64_t tag);
+/* Takes the stream out of the world; its memory lasts until the event that runs is over, because
+ * an owner that is being told may close any stream. */
 void stream_free(struct stream *stream);
 /* Whether anything gets through between the two now. */
 bool stream_passes(const struct stream_host *a, const struct stream_host *b);
