@@ -459,14 +459,13 @@ void stream_cut(struct stream_net *net, struct stream_host *a, struct stream_hos
     const struct stream_fault cut = {.a = a, .b = b};
     assert(a && a->net == net);
     for (struct stream *stream = net->first; stream; stream = stream->next) {
-        struct stream *peer = stream->peer;
         if (!stream->remote || !concerns(&cut, stream->host, stream->remote))
             continue;
-        if (stream->state == STREAM_OPENING && !peer)
+        if (stream->state == STREAM_OPENING && !stream->peer)
             continue;
-        if (peer && !PLANTED(world_stream_cut_one_end))
-            stream_break(peer, ERR_PEER_GONE); /* takes itself off this end */
-        stream_break(stream, ERR_PEER_GONE);
+        stream_break(stream, ERR_PEER_GONE); /* the other end is met later: it is younger */
+        if (PLANTED(world_stream_cut_one_end))
+            break;
     }
 }
 

@@ -177,6 +177,7 @@ static void a_device_shows_what_it_is(void **state)
     assert_int_equal(sysfs_link(&view, IB "/device", link, 21), ERR_TOO_LARGE);
     assert_int_equal(sysfs_link(&view, NET "/eth0/device", link, 22), FABRIC_OK);
     assert_string_equal(link, "../../../0000:5e:00.0");
+    assert_int_equal(read_error(IB "/device"), ERR_NOT_FOUND);
     assert_int_equal(sysfs_link(&view, IB "/fw_ver", link, sizeof(link)), ERR_NOT_FOUND);
 }
 
