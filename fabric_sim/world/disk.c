@@ -224,6 +224,7 @@ static void forget(struct request *request)
     while (*place != request)
         place = &(*place)->next;
     *place = request->next;
+    assert(!request->bytes || request->io.op == FABRIC_IO_WRITE);
     request->user->outstanding--;
     free(request->bytes);
     free(request);
@@ -247,6 +248,7 @@ static void on_done(void *object, uint64_t arg)
     struct fabric_io_done done = {
         .op = request->io.op, .cookie = request->io.cookie, .file = request->io.file};
     (void)arg;
+    assert(!request->file || request->file->outstanding > 0);
     request->event = 0;
     bool waits = request->io.op == FABRIC_IO_CLOSE && request->file->outstanding > 1;
     if (waits && !PLANTED(world_disk_close_hurries))
@@ -300,7 +302,7 @@ enum fabric_error disk_submit(struct disk_user *user, const struct fabric_io *io
     if (user->outstanding == MAX_OUTSTANDING)
         return ERR_QUEUE_FULL;
     struct request *request = calloc(1, sizeof(*request));
-    assert(request);
+    assert(request && (io->op != FABRIC_IO_WRITE || io->buf || io->length == 0));
     request->user = user;
     request->io = *io;
     copy_path(request->path, io->path);
@@ -337,6 +339,7 @@ void disk_user_destroy(struct disk_user *user)
             (void)carry_out(request, &done);
         forget(request);
     }
+    assert(user->outstanding == 0);
     while (user->files)
         close_file(user, user->files);
     struct disk_user **place = &disk->users;
@@ -378,6 +381,7 @@ enum fabric_error disk_place(struct disk *disk, const char *path, const void *da
     disk_names_add(&disk->durable, path, inode);
     disk_contents_write(&inode->seen, data, 0, length);
     disk_contents_copy(&inode->durable, &inode->seen);
+    assert(inode->users == 2 && inode->seen.size == length);
     disk->pages_used += (length + DISK_PAGE - 1) / DISK_PAGE;
     return FABRIC_OK;
 }
