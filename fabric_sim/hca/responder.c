@@ -202,7 +202,8 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
         return false;
     }
     /* The key may have been taken back since the first packet. */
-    if (length && !key_lives(rsp->key, rsp->rkey) && !PLANTED(hca_key_checked_once)) {
+    if (length && !key_lives(rsp->key, rsp->rkey) && !PLANTED(hca_key_checked_once) &&
+        !PLANTED(hca_stale_key)) {
         responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
         return false;
     }

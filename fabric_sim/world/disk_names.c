@@ -256,9 +256,8 @@ static bool synced(struct disk_name_change *change, const char *folder)
     return change->from_synced && change->to_synced;
 }
 
-/* Whether `later` says something else when `earlier` is left out. A name that is made says nothing
- * of the folder in which it stands. */
-static bool depends(const struct disk_name_change *later, const struct disk_name_change *earlier)
+bool disk_name_change_depends(const struct disk_name_change *later,
+                              const struct disk_name_change *earlier)
 {
     const char *ours[] = {later->path, later->path2}, *theirs[] = {earlier->path, earlier->path2};
     for (int i = 0; i < 4; i++) {
@@ -289,7 +288,7 @@ static void mark_due(struct disk *disk, const char *folder)
                 continue;
             for (struct disk_name_change *later = earlier->next; later != last && !earlier->due;
                  later = later->next)
-                earlier->due = later->due && depends(later, earlier);
+                earlier->due = later->due && disk_name_change_depends(later, earlier);
             more |= earlier->due;
         }
     }

@@ -120,26 +120,39 @@ static void drop_orphans(struct disk_names *names)
     }
 }
 
-static void cut_names(struct disk *disk)
+/* Any of them lands or does not, but none without what it rests upon: a file that was renamed is at
+ * one of its places, whatever took the other. */
+static void draw_names(struct disk *disk)
 {
     size_t count = 0, index = 0;
     for (const struct disk_name_change *change = disk->name_changes; change; change = change->next)
         count++;
     size_t kept = (size_t)sim_random_below(disk->sim, count + 1);
+    for (struct disk_name_change *change = disk->name_changes; change; change = change->next) {
+        const struct disk_name_change *earlier = disk->name_changes;
+        change->due = disk->config.keeps_order ? index++ < kept : sim_random_below(disk->sim, 2);
+        for (; earlier != change && change->due && !PLANTED(world_disk_names_land_alone);
+             earlier = earlier->next)
+            change->due = earlier->due || !disk_name_change_depends(change, earlier);
+        change->due |= PLANTED(world_disk_names_survive);
+    }
+}
+
+static void cut_names(struct disk *disk)
+{
+    draw_names(disk);
     while (disk->name_changes) {
         struct disk_name_change *change = disk->name_changes;
-        bool lands = disk->config.keeps_order ? index < kept : sim_random_below(disk->sim, 2) != 0;
-        if (lands || PLANTED(world_disk_names_survive))
+        if (change->due)
             disk_name_change_apply(&disk->durable, change);
-        if (PLANTED(world_disk_rename_in_two) && change->kind == DISK_RENAME &&
-            disk_find(&disk->durable, change->path2) && !lands)
+        else if (PLANTED(world_disk_rename_in_two) && change->kind == DISK_RENAME &&
+                 disk_find(&disk->durable, change->path2))
             disk_names_remove(&disk->durable, change->path2);
         disk->name_changes = change->next;
         disk_name_change_free(change);
-        index++;
     }
-    drop_orphans(&disk->durable);
     disk->name_changes_end = &disk->name_changes;
+    drop_orphans(&disk->durable);
 }
 
 void disk_power_cut(struct disk *disk)

@@ -56,7 +56,7 @@ struct disk_name_change { /* seen, but not durable */
     char path[FABRIC_PATH_MAX], path2[FABRIC_PATH_MAX];
     struct disk_inode *inode;
     bool from_synced, to_synced; /* RENAME needs both */
-    bool due;                    /* becomes durable with the folder that is being synced */
+    bool due;                    /* becomes durable now, by a sync or a power cut */
 };
 
 struct disk {
@@ -108,6 +108,10 @@ void disk_sync_names(struct disk *disk); /* all of them */
 enum fabric_error disk_list(const struct disk *disk, const char *path, char *buf, uint64_t capacity,
                             uint64_t *length);
 void disk_name_change_apply(struct disk_names *names, const struct disk_name_change *change);
+/* Whether `later` says something else when `earlier` is left out. A name that is made says nothing
+ * of the folder in which it stands. */
+bool disk_name_change_depends(const struct disk_name_change *later,
+                              const struct disk_name_change *earlier);
 void disk_name_change_free(struct disk_name_change *change);
 
 #endif

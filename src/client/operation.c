@@ -114,7 +114,8 @@ static enum choice choose(struct client *c, struct client_operation *op)
         return CHOICE_FAIL;
     }
     if (c->config.transport != CONFIG_TRANSPORT_TCP) {
-        look_again(c);
+        if (!PLANTED(client_first_use_kept))
+            look_again(c);
         client_peer_decide(c, p);
         if (client_peer_wants_rdma(c, p) && pick_rail(c, p, &op->rail))
             return CHOICE_RC;

@@ -225,7 +225,8 @@ static void fill_address(struct rail *rail, struct rail_verdict *v,
                          const struct fabric_port_attr *attr)
 {
     struct fabric_port_address *a = &v->address;
-    a->link_layer = attr->link_layer;
+    a->link_layer =
+        PLANTED(rail_link_layer_assumed) ? FABRIC_LINK_LAYER_INFINIBAND : attr->link_layer;
     a->state = attr->state;
     a->port_num = v->port_num;
     a->lid = attr->lid;

@@ -45,7 +45,7 @@ enum fabric_error rail_pair_create(struct rail *rail, uint64_t cookie, struct ra
         fabric_qp_destroy(f, pair.qp);
         return error;
     }
-    pair.psn &= 0xffffffu;
+    pair.psn &= PLANTED(rail_psn_fixed) ? 0 : 0xffffffu;
     pair.epoch = rail->epoch;
     pair.qp_num = info.qp_num;
     *out = pair;

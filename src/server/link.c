@@ -135,7 +135,8 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
 static void look_at_first_use(struct server *s, uint8_t client_rail)
 {
     uint32_t rail = s->rail_count ? client_rail % s->rail_count : 0;
-    if (s->rail_count && s->rails[rail].state != RAIL_READY && rail_judge(&s->rails[rail]))
+    if (s->rail_count && s->rails[rail].state != RAIL_READY && !PLANTED(server_first_use_kept) &&
+        rail_judge(&s->rails[rail]))
         server_rail_changed(s, rail);
 }
 

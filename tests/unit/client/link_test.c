@@ -61,6 +61,22 @@ static void a_port_is_read_again_at_first_use(void **state)
     small_world_free(w);
 }
 
+/* The server's port: the next request for a link finds it ready. */
+static void a_servers_port_is_read_again_at_the_next_request(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    down(w, PAIR_SERVER, FABRIC_PORT_INIT);
+    assert_int_equal(pair_server(w, ""), 0);
+    assert_int_equal(pair_client(w, "rdma", ""), 0);
+    small_run(w, SECOND / 2);
+    small_port(w, PAIR_SERVER)->attr.state = FABRIC_PORT_ACTIVE;
+    small_port(w, PAIR_SERVER)->attr.lid = 1;
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", 2 * SECOND));
+    pair_round(w, "rdma");
+    small_world_free(w);
+}
+
 static void a_slow_look_catches_a_lost_event(void **state)
 {
     (void)state;
@@ -279,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_lid_a_transfer_fails_at_once_and_later_succeeds),
         cmocka_unit_test(a_port_is_read_again_at_first_use),
+        cmocka_unit_test(a_servers_port_is_read_again_at_the_next_request),
         cmocka_unit_test(a_slow_look_catches_a_lost_event),
         cmocka_unit_test(a_new_lid_is_used_without_a_restart),
         cmocka_unit_test(an_event_of_another_port_touches_nothing),

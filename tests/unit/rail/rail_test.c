@@ -186,6 +186,7 @@ static void roce_needs_a_gid_and_no_partition(void **state)
     b.port->gids[2].gid.raw[12] = 10;
     assert_true(rail_judge(r));
     assert_int_equal(r->state, RAIL_READY);
+    assert_int_equal(r->address.link_layer, FABRIC_LINK_LAYER_ETHERNET);
     assert_int_equal(r->address.pkey_index, 0);
     assert_int_equal(r->address.gids[0].index, 2);
     assert_int_equal(r->address.traffic_class, 104);
