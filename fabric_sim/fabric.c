@@ -38,7 +38,7 @@ void front_object_drop(struct front_object *object)
     free(object);
 }
 
-struct fabric *sim_fabric_create(struct sim_host *host, uint32_t caps,
+struct fabric *sim_fabric_create(struct sim_host *host, fabric_caps caps,
                                  const struct sim_fabric_hooks *hooks)
 {
     struct sim_fabric *f = calloc(1, sizeof(*f));

@@ -17,7 +17,7 @@ struct sim_world {
     struct net *net;
     struct sma *sma; /* null before the first sim_world_sma */
     struct stream_net *streams;
-    uint32_t caps;
+    fabric_caps caps;
     struct sim_host **hosts;
     size_t host_count;
     struct handles by_node; /* net node index + 1 -> device */
@@ -57,7 +57,7 @@ struct sim_device {
 };
 
 /* Bits that a fabric on this host may claim. */
-uint32_t sim_host_caps(const struct sim_host *host, uint32_t mask);
+fabric_caps sim_host_caps(const struct sim_host *host, fabric_caps mask);
 struct sim_fabric *sim_host_fabric(const struct sim_host *host, uint32_t serial);
 
 /* ------------------------------------------------------------------ things of one fabric */
@@ -176,7 +176,7 @@ struct sim_fabric {
     struct sim_fabric *next;
     struct sim *sim;
     uint32_t serial; /* upper half of the contexts that it gives to devices */
-    uint32_t caps;
+    fabric_caps caps;
     struct sim_fabric_hooks hooks;
     struct handles handles;
     struct front_object *devices, *listeners, *streams;

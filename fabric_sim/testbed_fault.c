@@ -130,7 +130,7 @@ enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fau
     struct tb_target target = {.tb = tb, .inverse.word = TESTBED_WORD_COUNT};
     assert(fault->word < TESTBED_WORD_COUNT);
     const struct word *word = &words[fault->word];
-    if (!(tb->caps & 1u << word->cap) && !PLANTED(testbed_lack_ignored)) {
+    if (!(tb->caps & UINT64_C(1) << word->cap) && !PLANTED(testbed_lack_ignored)) {
         tb_say(detail, "%s needs the capability %s", word->name, fabric_cap_name(word->cap));
         return TESTBED_LACKS;
     }

@@ -35,7 +35,7 @@ static void copy_name(char *to, const char *from)
 
 static bool lacks(const struct builder *b, enum fabric_cap_bit bit)
 {
-    if (b->tb->caps & 1u << bit)
+    if (b->tb->caps & UINT64_C(1) << bit)
         return false;
     tb_say(b->detail, "the fabric lacks the capability %s, which the topology needs",
            fabric_cap_name(bit));

@@ -138,7 +138,7 @@ struct hca {
     const char *label; /* of trace lines */
     char name[FABRIC_NAME_MAX];
     const struct hca_profile *profile;
-    uint32_t caps;
+    fabric_caps caps;
     uint64_t sys_image_guid;
     bool removed, discard_payload;
     sim_event overrun; /* queue pairs of an overrun CQ are about to end */
@@ -156,9 +156,9 @@ struct hca {
     uint32_t event_head, event_tail, event_capacity;
 };
 
-static inline bool hca_has(const struct hca *hca, enum fabric_cap cap)
+static inline bool hca_has(const struct hca *hca, fabric_caps cap)
 {
-    return (hca->caps & (uint32_t)cap) != 0;
+    return (hca->caps & cap) != 0;
 }
 
 /* ---- port.c: sending and receiving */

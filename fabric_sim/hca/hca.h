@@ -50,7 +50,7 @@ struct hca_init {
     struct net_node *node; /* kind NET_HCA; its owner becomes this HCA */
     const char *name;      /* mlx5_0 */
     const struct hca_profile *profile;
-    uint32_t caps;           /* masks profile->caps; all ones: everything */
+    fabric_caps caps;        /* masks profile->caps; all ones: everything */
     uint64_t sys_image_guid; /* 0: the node's GUID */
     bool discard_payload;    /* benchmarks: packets are complete, but no payload is copied */
 };
@@ -64,8 +64,8 @@ void hca_destroy(struct hca *hca);
 const char *hca_name(const struct hca *hca);
 struct net_node *hca_node(const struct hca *hca);
 const struct hca_profile *hca_profile(const struct hca *hca);
-uint32_t hca_caps(const struct hca *hca); /* effective: the profile's, masked */
-size_t hca_memory(const struct hca *hca); /* bytes held */
+fabric_caps hca_caps(const struct hca *hca); /* effective: the profile's, masked */
+size_t hca_memory(const struct hca *hca);    /* bytes held */
 
 /* The device vanishes (vol. 1, chapter 11.6.3.3): posts not yet complete are completed as
  * WR_FLUSH_ERR, windows being revoked end, then DEVICE_FATAL is raised and nothing after it. */

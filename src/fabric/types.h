@@ -88,7 +88,8 @@ typedef struct {
     X(WRITE_ORDER, write_order, "bytes of one RDMA WRITE land in ascending order")                 \
     X(PEER_DEATH_NOTICED, peer_death_noticed, "an idle queue pair notices that its peer died")     \
     X(EVENTS_RELIABLE, events_reliable, "no asynchronous event is ever lost")                      \
-    X(STORAGE_ORDER, storage_order, "writes reach the medium in order between flushes")
+    X(STORAGE_ORDER, storage_order, "writes reach the medium in order between flushes")            \
+    X(VERB_FAULT, verb_fault, "calls and completions can be made to fail")
 
 enum fabric_cap_bit {
 #define FABRIC_CAP_BIT(upper, lower, text) FABRIC_CAP_BIT_##upper,
@@ -97,16 +98,48 @@ enum fabric_cap_bit {
         FABRIC_CAP_COUNT
 };
 
-enum fabric_cap {
-#define FABRIC_CAP(upper, lower, text) FABRIC_CAP_##upper = 1u << FABRIC_CAP_BIT_##upper,
-    FABRIC_CAPABILITIES(FABRIC_CAP)
-#undef FABRIC_CAP
-};
+typedef uint64_t fabric_caps; /* a set of these */
+
+#define FABRIC_CAP_ONE(upper) (UINT64_C(1) << FABRIC_CAP_BIT_##upper)
+#define FABRIC_CAP_LID FABRIC_CAP_ONE(LID)
+#define FABRIC_CAP_SM FABRIC_CAP_ONE(SM)
+#define FABRIC_CAP_PKEY FABRIC_CAP_ONE(PKEY)
+#define FABRIC_CAP_SUBNET FABRIC_CAP_ONE(SUBNET)
+#define FABRIC_CAP_GRH_REQUIRED FABRIC_CAP_ONE(GRH_REQUIRED)
+#define FABRIC_CAP_GID FABRIC_CAP_ONE(GID)
+#define FABRIC_CAP_VLAN FABRIC_CAP_ONE(VLAN)
+#define FABRIC_CAP_MTU_CHANGE FABRIC_CAP_ONE(MTU_CHANGE)
+#define FABRIC_CAP_PORT_STATE FABRIC_CAP_ONE(PORT_STATE)
+#define FABRIC_CAP_LOSS FABRIC_CAP_ONE(LOSS)
+#define FABRIC_CAP_DELAY FABRIC_CAP_ONE(DELAY)
+#define FABRIC_CAP_REORDER FABRIC_CAP_ONE(REORDER)
+#define FABRIC_CAP_EVENTS_HOLD FABRIC_CAP_ONE(EVENTS_HOLD)
+#define FABRIC_CAP_DC FABRIC_CAP_ONE(DC)
+#define FABRIC_CAP_RC FABRIC_CAP_ONE(RC)
+#define FABRIC_CAP_TCP FABRIC_CAP_ONE(TCP)
+#define FABRIC_CAP_DEVICE_REMOVE FABRIC_CAP_ONE(DEVICE_REMOVE)
+#define FABRIC_CAP_PROCESS_KILL FABRIC_CAP_ONE(PROCESS_KILL)
+#define FABRIC_CAP_POWER_LOSS FABRIC_CAP_ONE(POWER_LOSS)
+#define FABRIC_CAP_DISK_FAULT FABRIC_CAP_ONE(DISK_FAULT)
+#define FABRIC_CAP_VIRTUAL_TIME FABRIC_CAP_ONE(VIRTUAL_TIME)
+#define FABRIC_CAP_SL FABRIC_CAP_ONE(SL)
+#define FABRIC_CAP_SLID_CHECK FABRIC_CAP_ONE(SLID_CHECK)
+#define FABRIC_CAP_SM_CHANGE_EVENT FABRIC_CAP_ONE(SM_CHANGE_EVENT)
+#define FABRIC_CAP_GID_CACHE_STALE FABRIC_CAP_ONE(GID_CACHE_STALE)
+#define FABRIC_CAP_RTR_MTU_CHECKED FABRIC_CAP_ONE(RTR_MTU_CHECKED)
+#define FABRIC_CAP_ACK_TIMEOUT_FLOOR FABRIC_CAP_ONE(ACK_TIMEOUT_FLOOR)
+#define FABRIC_CAP_RD_ATOMIC FABRIC_CAP_ONE(RD_ATOMIC)
+#define FABRIC_CAP_WRITE_ORDER FABRIC_CAP_ONE(WRITE_ORDER)
+#define FABRIC_CAP_PEER_DEATH_NOTICED FABRIC_CAP_ONE(PEER_DEATH_NOTICED)
+#define FABRIC_CAP_EVENTS_RELIABLE FABRIC_CAP_ONE(EVENTS_RELIABLE)
+#define FABRIC_CAP_STORAGE_ORDER FABRIC_CAP_ONE(STORAGE_ORDER)
+#define FABRIC_CAP_VERB_FAULT FABRIC_CAP_ONE(VERB_FAULT)
+#define FABRIC_CAPS_ALL UINT64_MAX
 
 /* What may be relied upon. The simulator does the worst that these allow. A tear unit of 0 promises
  * nothing: any subset of the bytes may have landed. */
 struct fabric_guarantees {
-    uint32_t caps;                /* set of enum fabric_cap */
+    fabric_caps caps;
     uint32_t write_tear_unit;     /* an RDMA WRITE tears only at multiples of this many bytes */
     uint32_t storage_tear_unit;   /* a write to storage tears only at multiples of this */
     uint32_t storage_align;       /* offset, length and buffer alignment of storage I/O */
@@ -162,8 +195,8 @@ struct fabric_device_attr {
     uint64_t sys_image_guid; /* equal for the functions of one HCA: rails on it share its bus */
     uint32_t vendor_id, vendor_part_id, hw_ver;
     char fw_ver[32];
-    char driver[32]; /* "mlx5", "rxe"; for people */
-    uint32_t caps;   /* set of enum fabric_cap that depend on the device: DC, RC, RD_ATOMIC, ... */
+    char driver[32];  /* "mlx5", "rxe"; for people */
+    fabric_caps caps; /* those that depend on the device: DC, RC, RD_ATOMIC, ... */
     uint8_t num_ports;
     uint8_t max_rd_atomic;      /* responder resources of one queue pair, at most */
     uint8_t max_init_rd_atomic; /* initiator depth of one queue pair, at most */

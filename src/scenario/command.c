@@ -18,7 +18,7 @@ struct arguments {
     const struct testbed_ops *fabric;
     uint64_t seed, jobs;
     const char *tag, *trace;
-    uint32_t caps;
+    fabric_caps caps;
     bool json, twice, help;
 };
 
@@ -88,7 +88,7 @@ static int set_number(const struct command_host *host, const char *option, const
 static int set_without(const struct command_host *host, struct arguments *a, const char *value)
 {
     const char *names[FABRIC_CAP_COUNT];
-    uint32_t cap;
+    fabric_caps cap;
     if (capability_by_name(value, &cap)) {
         a->caps &= ~cap;
         return COMMAND_PASSED;
@@ -434,7 +434,8 @@ static int dispatch(const struct command_host *host, const struct arguments *a)
 int command_main(const struct command_host *host, int argc, const char *const *argv)
 {
     assert(host && host->out && host->err && host->fabric_count > 0 && argc >= 0);
-    struct arguments a = {.fabric = host->fabrics[0], .seed = 1, .jobs = 1, .caps = UINT32_MAX};
+    struct arguments a = {
+        .fabric = host->fabrics[0], .seed = 1, .jobs = 1, .caps = FABRIC_CAPS_ALL};
     a.paths = calloc((size_t)argc + 1, sizeof *a.paths);
     if (!a.paths)
         abort();

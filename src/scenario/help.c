@@ -104,7 +104,7 @@ static void help_fault(FILE *out, const struct fault_word *word)
         [WORD_ERROR] = "ERROR",   [WORD_GID] = "GID",           [WORD_GID_TYPE] = "TYPE",
     };
     unsigned bit = 0;
-    while (bit < FABRIC_CAP_COUNT - 1 && 1u << bit != (uint32_t)word->cap)
+    while (bit < FABRIC_CAP_COUNT - 1 && UINT64_C(1) << bit != word->cap)
         bit++;
     fprintf(out, "%s: %s\n\n  %s: {", word->name, word->help, word->name);
     for (size_t i = 0; i < WORD_MAX_FIELDS && word->fields[i].name; i++) {

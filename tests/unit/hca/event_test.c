@@ -76,7 +76,7 @@ static void sm_change_is_the_strict_devices_alone(void **state)
     (void)state;
     static const struct {
         const char *profile;
-        uint32_t without;
+        fabric_caps without;
         size_t count;
     } cases[] = {{"mlx5", 0, 0}, {"strict", 0, 1}, {"strict", FABRIC_CAP_SM_CHANGE_EVENT, 0}};
     for (size_t i = 0; i < 3; i++) {
@@ -187,8 +187,10 @@ static void an_event_names_its_port(void **state)
     struct sim *sim = sim_create(1);
     struct net *net = net_create(sim);
     struct net_node *node = net_add_node(net, NET_HCA, "dual", 1, 2);
-    struct hca_init init = {
-        .node = node, .name = "mlx5_0", .profile = hca_profile_find("mlx5"), .caps = UINT32_MAX};
+    struct hca_init init = {.node = node,
+                            .name = "mlx5_0",
+                            .profile = hca_profile_find("mlx5"),
+                            .caps = FABRIC_CAPS_ALL};
     struct hca *hca = hca_create(net, &init);
     struct net_port *port = net_node_port(node, 2);
     struct port_info before = *net_port_info(port);

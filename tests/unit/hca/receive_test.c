@@ -10,7 +10,7 @@
 #include "tests/support/hca_world.h"
 
 /* A short time-out and one retry, so that a silent drop shows soon. */
-static struct hca_pair hasty(const char *profile, uint32_t without)
+static struct hca_pair hasty(const char *profile, fabric_caps without)
 {
     struct hca_pair p = hca_pair_make(profile, without, 1);
     p.a.retry_cnt = p.b.retry_cnt = 1;

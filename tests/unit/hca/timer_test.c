@@ -16,7 +16,7 @@ static uint64_t t_of(unsigned code)
 }
 
 static struct hca_pair unanswered(uint64_t seed, uint8_t timeout, uint8_t retry_cnt,
-                                  uint32_t without)
+                                  fabric_caps without)
 {
     struct hca_pair p = hca_pair_make(NULL, without, seed);
     p.a.timeout = timeout;
