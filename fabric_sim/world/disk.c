@@ -30,7 +30,7 @@ struct request {
     char path[FABRIC_PATH_MAX], path2[FABRIC_PATH_MAX];
     struct open_file *file;
     uint64_t serial; /* of the disk when it was submitted */
-    uint8_t *bytes;  /* of a write, as they were when it was submitted */
+    uint8_t *bytes;  /* of a write; should its program die, as they were when it was submitted */
     sim_event event;
 };
 
@@ -224,6 +224,7 @@ static void forget(struct request *request)
     while (*place != request)
         place = &(*place)->next;
     *place = request->next;
+    assert(!request->bytes || request->io.op == FABRIC_IO_WRITE);
     request->user->outstanding--;
     free(request->bytes);
     free(request);
@@ -247,11 +248,14 @@ static void on_done(void *object, uint64_t arg)
     struct fabric_io_done done = {
         .op = request->io.op, .cookie = request->io.cookie, .file = request->io.file};
     (void)arg;
+    assert(!request->file || request->file->outstanding > 0);
     request->event = 0;
     bool waits = request->io.op == FABRIC_IO_CLOSE && request->file->outstanding > 1;
     if (waits && !PLANTED(world_disk_close_hurries))
         return;
     struct open_file *file = request->io.op == FABRIC_IO_CLOSE ? NULL : request->file;
+    if (request->bytes && !PLANTED(world_disk_buffer_taken_early))
+        memcpy(request->bytes, request->io.buf, request->io.length); /* lent until now */
     done.error = carry_out(request, &done);
     if (done.error)
         done.length = 0;
@@ -300,7 +304,7 @@ enum fabric_error disk_submit(struct disk_user *user, const struct fabric_io *io
     if (user->outstanding == MAX_OUTSTANDING)
         return ERR_QUEUE_FULL;
     struct request *request = calloc(1, sizeof(*request));
-    assert(request);
+    assert(request && (io->op != FABRIC_IO_WRITE || io->buf || io->length == 0));
     request->user = user;
     request->io = *io;
     copy_path(request->path, io->path);
@@ -337,6 +341,7 @@ void disk_user_destroy(struct disk_user *user)
             (void)carry_out(request, &done);
         forget(request);
     }
+    assert(user->outstanding == 0);
     while (user->files)
         close_file(user, user->files);
     struct disk_user **place = &disk->users;
@@ -378,6 +383,7 @@ enum fabric_error disk_place(struct disk *disk, const char *path, const void *da
     disk_names_add(&disk->durable, path, inode);
     disk_contents_write(&inode->seen, data, 0, length);
     disk_contents_copy(&inode->durable, &inode->seen);
+    assert(inode->users == 2 && inode->seen.size == length);
     disk->pages_used += (length + DISK_PAGE - 1) / DISK_PAGE;
     return FABRIC_OK;
 }
