@@ -67,7 +67,7 @@ static enum fabric_error device_list(struct fabric *f, char (*names)[FABRIC_NAME
 
 static enum fabric_error dcb_query(struct fabric *f, const char *netdev, struct fabric_dcb *out)
 {
-    *out = (struct fabric_dcb){.present = false};
+    *out = (struct fabric_dcb){.known = false};
     return dead_dcb_query(f, netdev, out);
 }
 
