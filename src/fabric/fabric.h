@@ -219,6 +219,11 @@ struct fabric_ops {
     /* stream_peer: address of the other end as "IP:PORT" (FABRIC_ADDRESS_MAX bytes). Errors:
      * peer_gone. */
     enum fabric_error (*stream_peer)(struct fabric *f, fabric_stream stream, char *out);
+    /* stream_local: our own end: its "IP:PORT" (FABRIC_ADDRESS_MAX bytes), and in `netdev`
+     * (FABRIC_NAME_MAX bytes) the interface that has this IP, empty where there is none or nobody
+     * knows. Errors: peer_gone (also before CONNECTED). */
+    enum fabric_error (*stream_local)(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev);
     /* stream_set_cookie: replaces the cookie of later events (an accepted stream starts with its
      * listener's). Never fails. */
     enum fabric_error (*stream_set_cookie)(struct fabric *f, fabric_stream stream, uint64_t cookie);
@@ -262,6 +267,13 @@ struct fabric_ops {
      * link), too_large, access_denied, not_supported. */
     enum fabric_error (*sysfile_link)(struct fabric *f, const char *path, char *buf,
                                       size_t capacity);
+    /* sysfile_write: gives `data` to a system file in one write; it does not make files. What may
+     * be written is the mode of an IPoIB interface ("connected" or "datagram"), which also sets its
+     * MTU, and then the MTU itself: the mode first. Errors: not_found, access_denied,
+     * invalid_argument (EINVAL: the driver or the mode has no such value), read_only,
+     * not_supported. */
+    enum fabric_error (*sysfile_write)(struct fabric *f, const char *path, const void *data,
+                                       size_t length);
 };
 
 /* Positions in the table. */

@@ -44,6 +44,15 @@ enum fabric_error fabric_stream_peer(struct fabric *f, fabric_stream stream, cha
     return seam_leave(f, FABRIC_OP_STREAM_PEER, ops->stream_peer(f, stream, out));
 }
 
+enum fabric_error fabric_stream_local(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_LOCAL);
+    assert(stream.id && address && netdev);
+    enum fabric_error error = ops->stream_local(f, stream, address, netdev);
+    return seam_leave(f, FABRIC_OP_STREAM_LOCAL, error);
+}
+
 enum fabric_error fabric_stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie)
 {
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_SET_COOKIE);
@@ -156,4 +165,12 @@ enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_LINK);
     assert(path && path[0] == '/' && buf && capacity > 0);
     return seam_leave(f, FABRIC_OP_SYSFILE_LINK, ops->sysfile_link(f, path, buf, capacity));
+}
+
+enum fabric_error fabric_sysfile_write(struct fabric *f, const char *path, const void *data,
+                                       size_t length)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_WRITE);
+    assert(path && path[0] == '/' && data && length > 0);
+    return seam_leave(f, FABRIC_OP_SYSFILE_WRITE, ops->sysfile_write(f, path, data, length));
 }

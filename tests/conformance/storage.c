@@ -282,6 +282,24 @@ static void system_files_are_read_whole_or_not_at_all(void **state)
     assert_int_equal(fabric_sysfile_link(f, "/sys/class/missing", text, 4096), ERR_NOT_FOUND);
 }
 
+static enum fabric_error put(struct fabric *f, const char *path, const char *text)
+{
+    return fabric_sysfile_write(f, path, text, strlen(text));
+}
+
+static void a_system_file_is_written_only_where_it_may_be(void **state)
+{
+    struct kit *kit = *state = kit_new_bare(1, 0);
+    struct fabric *f = kit->nodes[0].f;
+    assert_int_equal(put(f, "/sys/class/missing", "1"), ERR_NOT_FOUND);
+    assert_int_equal(put(f, "/sys/class/net/missing/mode", "connected"), ERR_NOT_FOUND);
+    char path[FABRIC_PATH_MAX];
+    snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_guid",
+             bench_backend.device(kit->bench, 0));
+    enum fabric_error error = put(f, path, "1");
+    assert_true(error == ERR_ACCESS_DENIED || error == ERR_NOT_SUPPORTED);
+}
+
 int kit_storage_suite(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +313,7 @@ int kit_storage_suite(void)
         CASE(what_was_flushed_survives_a_power_cut),
         CASE(what_was_not_flushed_is_old_or_new_by_the_tear_unit),
         CASE(a_disk_that_fails_says_so_in_the_completion),
+        CASE(a_system_file_is_written_only_where_it_may_be),
         CASE(system_files_are_read_whole_or_not_at_all),
     };
     return cmocka_run_group_tests_name("storage", tests, NULL, NULL);

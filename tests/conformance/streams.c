@@ -228,6 +228,11 @@ static void cookies_are_the_listeners_until_replaced(void **state)
     assert_int_equal(fabric_stream_peer(kit->nodes[1].f, ends.server, peer), FABRIC_OK);
     const char *ip = bench_backend.address(kit->bench, 0);
     assert_memory_equal(peer, ip, strlen(ip));
+    char local[FABRIC_ADDRESS_MAX], netdev[FABRIC_NAME_MAX];
+    assert_int_equal(fabric_stream_local(kit->nodes[0].f, ends.client, local, netdev), FABRIC_OK);
+    assert_string_equal(local, peer);
+    assert_int_equal(fabric_stream_local(kit->nodes[1].f, ends.server, local, netdev), FABRIC_OK);
+    assert_string_equal(local, ends.address);
 }
 
 static void after_close_no_event_of_it_comes(void **state)
