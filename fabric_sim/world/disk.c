@@ -30,7 +30,7 @@ struct request {
     char path[FABRIC_PATH_MAX], path2[FABRIC_PATH_MAX];
     struct open_file *file;
     uint64_t serial; /* of the disk when it was submitted */
-    uint8_t *bytes;  /* of a write, as they were when it was submitted */
+    uint8_t *bytes;  /* of a write; should its program die, as they were when it was submitted */
     sim_event event;
 };
 
@@ -254,6 +254,8 @@ static void on_done(void *object, uint64_t arg)
     if (waits && !PLANTED(world_disk_close_hurries))
         return;
     struct open_file *file = request->io.op == FABRIC_IO_CLOSE ? NULL : request->file;
+    if (request->bytes && !PLANTED(world_disk_buffer_taken_early))
+        memcpy(request->bytes, request->io.buf, request->io.length); /* lent until now */
     done.error = carry_out(request, &done);
     if (done.error)
         done.length = 0;

@@ -95,6 +95,20 @@ static void direct_requests_are_aligned(void **state)
     assert_int_equal(little_disk_write(&little, plain, INT64_MAX, bytes, 5), ERR_INVALID_ARGUMENT);
 }
 
+static void a_buffer_is_lent_until_its_write_is_done(void **state)
+{
+    char bytes[4] = "abc", read[4] = {0};
+    (void)state;
+    fabric_file file = little_disk_open(&little, "/tmp/a", CREATE);
+    const struct fabric_io write = {.op = FABRIC_IO_WRITE, .file = file, .buf = bytes, .length = 3};
+    assert_int_equal(disk_submit(little.user, &write), FABRIC_OK);
+    bytes[1] = 'X'; /* who does so gets what it deserves */
+    little_disk_drain(&little);
+    bytes[2] = 'Y'; /* its own again */
+    assert_int_equal(little_disk_read(&little, file, 0, read, 3), 3);
+    assert_string_equal(read, "aXc");
+}
+
 static void every_accepted_request_is_reported_once(void **state)
 {
     uint8_t seen[300] = {0};
@@ -341,6 +355,7 @@ int main(void)
         TEST(a_file_is_opened_as_the_flags_say),
         TEST(a_read_gives_what_was_written_and_is_short_only_at_the_end),
         TEST(direct_requests_are_aligned),
+        TEST(a_buffer_is_lent_until_its_write_is_done),
         TEST(every_accepted_request_is_reported_once),
         TEST(a_full_queue_refuses),
         TEST(a_close_waits_for_what_is_outstanding_on_its_file),
