@@ -197,6 +197,8 @@ static bool still_due(struct sim_fabric *f, struct fabric_event *event)
         return true;
     case FABRIC_EVENT_ASYNC:
         return async_lives(f, &event->u.async) || PLANTED(front_events_of_destroyed);
+    case FABRIC_EVENT_RESOLVED:
+        return lives(f, event->u.resolved.device.id, HANDLE_DEVICE);
     case FABRIC_EVENT_ACCEPTED:
         stream = handles_find(&f->handles, event->u.stream.stream.id, HANDLE_STREAM);
         if (stream)

@@ -103,6 +103,7 @@ const struct fabric_ops front_dead_ops = {
     .qp_destroy = dead_qp_destroy,
     .qp_post_send = dead_qp_post_send,
     .qp_post_recv = dead_qp_post_recv,
+    .resolve = dead_resolve,
     .ah_create = dead_ah_create,
     .ah_destroy = dead_ah_destroy,
     .listen = dead_listen,

@@ -205,6 +205,10 @@ enum fabric_error front_ah_create(struct fabric *fabric, fabric_device handle,
     if (!device->hca)
         return ERR_DEVICE_REMOVED;
     enum fabric_error error = hca_ah_create(device->hca, device->pd, av, &made);
+    if (!error && !front_reaches(device, av)) {
+        hca_ah_destroy(device->hca, made);
+        error = ERR_UNREACHABLE;
+    }
     if (error)
         return error;
     struct front_ah *ah = calloc(1, sizeof(*ah));
@@ -341,6 +345,7 @@ void front_device_end(struct front_device *device)
     each(device, HANDLE_WINDOW, end_window);
     each(device, HANDLE_MR, end_mr);
     each(device, HANDLE_AH, end_ah);
+    each(device, HANDLE_RESOLVE, front_resolve_end);
     assert(!device->things);
     if (device->hca)
         (void)hca_pd_dealloc(device->hca, device->pd);
@@ -389,5 +394,6 @@ void front_device_detach(struct front_device *device)
     each(device, HANDLE_CQ, detach_cq);
     each(device, HANDLE_WINDOW, detach_window);
     each(device, HANDLE_MR, detach_mr);
+    each(device, HANDLE_RESOLVE, front_resolve_detach);
     device->hca = NULL;
 }

@@ -446,6 +446,11 @@ static void flush(struct front_qp *qp)
         told_flushed(qp, &qp->receives, qp->recv_cq, false);
 }
 
+static bool is_port(const struct front_qp *qp, uint8_t port_num)
+{
+    return port_num > 0 && port_num <= net_node_ports(qp->device->of->node);
+}
+
 enum fabric_error front_qp_modify(struct fabric *fabric, fabric_qp handle,
                                   const struct fabric_qp_attr *attr)
 {
@@ -462,6 +467,9 @@ enum fabric_error front_qp_modify(struct fabric *fabric, fabric_qp handle,
         return ERR_INVALID_ARGUMENT;
     if (attr->state == FABRIC_QPS_RESET && !PLANTED(front_reset_drops))
         flush(qp);
+    bool to_peer = attr->state == FABRIC_QPS_RTR && qp->type == FABRIC_QP_RC;
+    if (to_peer && is_port(qp, attr->av.port_num) && !front_reaches(qp->device, &attr->av))
+        return ERR_UNREACHABLE;
     fill_attr(attr, &wanted);
     return hca_qp_modify(qp->device->hca, qp->qp, &wanted, mask_of(qp, from, attr->state));
 }

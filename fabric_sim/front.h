@@ -230,6 +230,12 @@ void front_device_detach(struct front_device *device);
 void front_device_end(struct front_device *device);
 void front_streams_end(struct sim_fabric *f);
 
+/* fabric_resolve.c: whether somebody would answer; always so where nobody is asked. */
+bool front_reaches(const struct front_device *device, const struct fabric_av *av);
+/* A look-up ends with its device: without a word, or told that the device was removed. */
+void front_resolve_end(struct front_object *object);
+void front_resolve_detach(struct front_object *object);
+
 void front_on_completion(void *context, struct hca *hca, hca_cq cq, bool solicited);
 void front_on_event(void *context, struct hca *hca);
 /* An asynchronous event or the end of a window, for the fabrics that it concerns. */

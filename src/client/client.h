@@ -42,6 +42,7 @@ enum client_cookie {
     CLIENT_REQUERY,
     CLIENT_IO, /* job */
     CLIENT_QUEUE_PAIR,
+    CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
 };
 
 struct client_buffer {
@@ -55,6 +56,7 @@ struct client_buffer {
 enum client_link_state {
     CLIENT_LINK_DOWN,      /* `reason` says why; maybe a timer will try again */
     CLIENT_LINK_REQUESTED, /* LINK_REQUEST is out */
+    CLIENT_LINK_RESOLVING, /* LINK_ACCEPT came; the server's link-layer address is looked up */
     CLIENT_LINK_PROBED,    /* our queue pair receives; the server probes it */
     CLIENT_LINK_UP,        /* operations may use it */
 };
@@ -69,6 +71,7 @@ struct client_link {
     struct rail_pair pair;
     struct fabric_path path;
     struct wire_message request; /* as sent: the digest covers it */
+    struct wire_message accept;  /* as it came, while RESOLVING */
     uint8_t digest[WIRE_MAC_BYTES];
     struct client_buffer probe;
     fabric_window probe_window; /* id 0: none */
@@ -201,6 +204,8 @@ bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p)
  * nothing. */
 void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail);
 void client_link_accept(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* A look-up has ended. */
+void client_link_resolved(struct client *c, uint64_t cookie, enum fabric_error error);
 void client_link_up(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_peer_rail_changed(struct client *c, struct client_peer *p,

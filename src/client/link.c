@@ -39,7 +39,7 @@ bool client_link_in_progress(const struct client_peer *p)
 {
     assert(p);
     for (uint32_t i = 0; i < RAIL_MAX; i++) {
-        if (p->links[i].state == CLIENT_LINK_REQUESTED || p->links[i].state == CLIENT_LINK_PROBED)
+        if (p->links[i].state != CLIENT_LINK_DOWN && p->links[i].state != CLIENT_LINK_UP)
             return true;
     }
     return false;
@@ -181,21 +181,32 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
     struct rail *r = &c->rails[m->rail];
     enum fabric_error error = rail_path(r, &m->address, &l->path, detail);
     if (!error) {
-        error = rail_pair_connect(r, &l->pair, &l->path, m->qp_num, m->psn);
+        uint32_t place = p->index * RAIL_MAX + m->rail;
+        error = rail_pair_resolve(r, &l->pair, &l->path,
+                                  client_cookie(CLIENT_RESOLVE, place, l->generation));
         if (error)
-            snprintf(detail, sizeof detail, "the queue pair could not be connected");
+            snprintf(detail, sizeof detail, "the server's link address cannot be looked up");
     }
     if (error) {
         give_up(c, p, m->rail, error, detail);
         return;
     }
+    l->accept = *m;
+    l->state = CLIENT_LINK_RESOLVING;
+}
+
+/* The queue pair receives: the server may probe it. */
+static void say_ready(struct client *c, struct client_peer *p, struct client_link *l)
+{
+    const struct wire_message *m = &l->accept;
+    struct wire_message ready = {
+        .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
     if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
         rail_log(c->fabric, FABRIC_LOG_WARN,
                  "server %s rail %u: MTU differs: %u here, %u there; %u is used",
-                 c->config.servers[p->index], m->rail, fabric_mtu_bytes(r->address.mtu),
-                 fabric_mtu_bytes(m->address.mtu), fabric_mtu_bytes(l->path.path_mtu));
-    struct wire_message ready = {
-        .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
+                 c->config.servers[p->index], m->rail,
+                 fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
+                 fabric_mtu_bytes(l->path.path_mtu));
     wire_channel_bind(p->channel, &l->request, m, l->digest);
     memcpy(ready.digest, l->digest, sizeof ready.digest);
     l->state = CLIENT_LINK_PROBED;
@@ -204,6 +215,27 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
         client_peer_judge(c, p);
     }
     client_peer_send(c, p, &ready);
+}
+
+void client_link_resolved(struct client *c, uint64_t cookie, enum fabric_error error)
+{
+    assert(c);
+    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
+    struct client_link *l = &p->links[rail];
+    bool same = l->generation == (uint32_t)cookie || PLANTED(client_resolve_unfenced);
+    if (l->state != CLIENT_LINK_RESOLVING || !same)
+        return; /* of a link that has ended */
+    const char *detail = "nobody has the server's GID";
+    if (!error || PLANTED(client_resolve_failure_ignored)) {
+        detail = "the queue pair could not be connected";
+        error =
+            rail_pair_connect(&c->rails[rail], &l->pair, &l->path, l->accept.qp_num, l->accept.psn);
+    }
+    if (error)
+        give_up(c, p, rail, error, detail);
+    else
+        say_ready(c, p, l);
 }
 
 void client_link_up(struct client *c, struct client_peer *p, const struct wire_message *m)

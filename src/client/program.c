@@ -224,6 +224,9 @@ static void client_event(void *state, const struct fabric_event *event)
         if (cookie_kind(event->u.window.cookie) == CLIENT_WINDOW)
             client_operation_revoked(c, event->u.window.cookie, event->u.window.window);
         break;
+    case FABRIC_EVENT_RESOLVED:
+        client_link_resolved(c, event->u.resolved.cookie, event->u.resolved.error);
+        break;
     case FABRIC_EVENT_CONNECTED:
     case FABRIC_EVENT_READABLE:
     case FABRIC_EVENT_WRITABLE:

@@ -145,12 +145,12 @@ struct fabric_ops {
     enum fabric_error (*qp_create)(struct fabric *f, fabric_device device,
                                    const struct fabric_qp_init *init, fabric_qp *out);
     /* qp_modify: one transition of vol. 1, chapter 10.3.1. On an error the state is unchanged.
-     * On RoCE the kernel resolves the peer's link address inside the move to RTR: it may take up to
-     * a second there and return unreachable. Errors: invalid_argument (transition or value),
-     * grh_unavailable (the port demands a GRH and the vector has none), mtu_above_active (only with
-     * RTR_MTU_CHECKED), pkey_index_range, pkey_empty, unreachable, device_removed. To ERR:
-     * everything accepted completes as WR_FLUSH_ERR, in order. To RESET: the same (verbs would drop
-     * them; the fabric reports them all the same). */
+     * On RoCE the kernel resolves the peer's link address inside the move to RTR: unless `resolve`
+     * has just told success it may take up to a second there and return unreachable. Errors:
+     * invalid_argument (transition or value), grh_unavailable (the port demands a GRH and the
+     * vector has none), mtu_above_active (only with RTR_MTU_CHECKED), pkey_index_range, pkey_empty,
+     * unreachable, device_removed. To ERR: everything accepted completes as WR_FLUSH_ERR, in order.
+     * To RESET: the same (verbs would drop them; the fabric reports them all the same). */
     enum fabric_error (*qp_modify)(struct fabric *f, fabric_qp qp,
                                    const struct fabric_qp_attr *attr);
     /* qp_query: state and number as the device has them now. Errors: device_removed. */
@@ -174,6 +174,14 @@ struct fabric_ops {
      * entries), device_removed. */
     enum fabric_error (*qp_post_recv)(struct fabric *f, fabric_qp qp,
                                       const struct fabric_recv_wr *wr);
+    /* resolve: looks up the link-layer address behind `av`; RESOLVED follows exactly once, unless
+     * the device is closed before. On InfiniBand there is nothing to look up and it says success at
+     * once, whether or not anybody has the LID; on RoCE it is the neighbour of dgid, and
+     * unreachable when nobody answered. The move to RTR and ah_create do not wait when it told
+     * success for the same vector within the last second. Errors at once: invalid_argument
+     * (port_num), resources_exhausted, device_removed. */
+    enum fabric_error (*resolve)(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie);
     /* ah_create: an address handle for DC sends from `av`; on RoCE as slow as the move to RTR.
      * Errors: invalid_argument, grh_unavailable, unreachable, resources_exhausted, device_removed.
      */

@@ -61,6 +61,9 @@ static uint64_t object_of(const struct fabric_event *event)
     case FABRIC_EVENT_WINDOW_REVOKED:
         id = event->u.window.window.id;
         break;
+    case FABRIC_EVENT_RESOLVED:
+        id = event->u.resolved.device.id;
+        break;
     case FABRIC_EVENT_TIMER:
         id = event->u.timer.timer.id;
         break;
@@ -249,7 +252,8 @@ static bool is_srq_event(const struct fabric_event *event, uint32_t id)
 
 static bool is_device_event(const struct fabric_event *event, uint32_t id)
 {
-    return event->type == FABRIC_EVENT_ASYNC && event->u.async.device.id == id;
+    return (event->type == FABRIC_EVENT_ASYNC && event->u.async.device.id == id) ||
+           (event->type == FABRIC_EVENT_RESOLVED && event->u.resolved.device.id == id);
 }
 
 static enum fabric_error timer_cancel(struct fabric *f, fabric_timer timer, bool *was_pending)

@@ -72,6 +72,9 @@ static void check_event(const struct fabric_event *event)
     case FABRIC_EVENT_WINDOW_REVOKED:
         assert(event->u.window.window.id);
         break;
+    case FABRIC_EVENT_RESOLVED:
+        assert(event->u.resolved.device.id && (unsigned int)event->u.resolved.error < ERR_COUNT);
+        break;
     case FABRIC_EVENT_ACCEPTED:
         assert(event->u.stream.stream.id && event->u.stream.listener.id);
         break;

@@ -66,6 +66,8 @@ enum fabric_error fabric_qp_post_send(struct fabric *f, fabric_qp qp,
                                       const struct fabric_send_wr *wr);
 enum fabric_error fabric_qp_post_recv(struct fabric *f, fabric_qp qp,
                                       const struct fabric_recv_wr *wr);
+enum fabric_error fabric_resolve(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie);
 enum fabric_error fabric_ah_create(struct fabric *f, fabric_device device,
                                    const struct fabric_av *av, fabric_ah *out);
 enum fabric_error fabric_ah_destroy(struct fabric *f, fabric_ah ah);

@@ -546,6 +546,7 @@ enum fabric_event_type {
     FABRIC_EVENT_COMPLETION,     /* wc */
     FABRIC_EVENT_ASYNC,          /* async */
     FABRIC_EVENT_WINDOW_REVOKED, /* window: no access through its key can happen any more */
+    FABRIC_EVENT_RESOLVED,       /* resolved: what became of a look-up */
     FABRIC_EVENT_ACCEPTED,       /* stream is new and may send; it came through stream.listener */
     FABRIC_EVENT_CONNECTED,      /* stream may now send */
     FABRIC_EVENT_READABLE, /* stream: bytes, or the end, came; receive until it gives 0 bytes */
@@ -567,6 +568,11 @@ struct fabric_event {
             fabric_window window;
             uint64_t cookie;
         } window;
+        struct {
+            fabric_device device;
+            uint64_t cookie;
+            enum fabric_error error; /* FABRIC_OK, unreachable, device_removed */
+        } resolved;
         struct {
             fabric_stream stream;
             fabric_listener listener; /* ACCEPTED only */

@@ -52,6 +52,16 @@ enum fabric_error rail_pair_create(struct rail *rail, uint64_t cookie, struct ra
     return FABRIC_OK;
 }
 
+enum fabric_error rail_pair_resolve(struct rail *rail, struct rail_pair *pair,
+                                    const struct fabric_path *path, uint64_t cookie)
+{
+    assert(rail && pair && pair->qp.id && path);
+    enum fabric_error error = fabric_resolve(rail->fabric, rail->device, &path->av, cookie);
+    if (error)
+        rail_pair_destroy(rail, pair);
+    return error;
+}
+
 enum fabric_error rail_pair_connect(struct rail *rail, struct rail_pair *pair,
                                     const struct fabric_path *path, uint32_t peer_qp_num,
                                     uint32_t peer_psn)

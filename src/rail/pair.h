@@ -27,7 +27,11 @@ struct rail_pair {
 /* In INIT. A server's queue pair lets peers do nothing; a client's lets its server read and write
  * what a window lends. On an error nothing is left. The rail must be READY. */
 enum fabric_error rail_pair_create(struct rail *rail, uint64_t cookie, struct rail_pair *out);
-/* To RTR and RTS. On an error the pair is destroyed. */
+/* Looks up the peer's link-layer address, so that rail_pair_connect does not wait for it: RESOLVED
+ * with `cookie` follows. On an error the pair is destroyed. */
+enum fabric_error rail_pair_resolve(struct rail *rail, struct rail_pair *pair,
+                                    const struct fabric_path *path, uint64_t cookie);
+/* To RTR and RTS, after RESOLVED. On an error the pair is destroyed. */
 enum fabric_error rail_pair_connect(struct rail *rail, struct rail_pair *pair,
                                     const struct fabric_path *path, uint32_t peer_qp_num,
                                     uint32_t peer_psn);

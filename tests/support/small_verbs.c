@@ -167,6 +167,21 @@ static uint8_t *lent(struct small_node *n, uint32_t rkey, uint64_t iova, uint64_
 
 /* ------------------------------------------------------------------ queue pairs */
 
+static enum fabric_error resolve(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie)
+{
+    struct small_node *n = small_of(f);
+    (void)av;
+    if (small_fails(n, FABRIC_OP_RESOLVE))
+        return n->fail_error;
+    struct small_entry *e = small_schedule(n->world, n->index, n->world->resolve_delay);
+    e->event.type = FABRIC_EVENT_RESOLVED;
+    e->event.u.resolved.device = device;
+    e->event.u.resolved.cookie = cookie;
+    e->event.u.resolved.error = n->world->resolve_error;
+    return FABRIC_OK;
+}
+
 static enum fabric_error qp_create(struct fabric *f, fabric_device device,
                                    const struct fabric_qp_init *init, fabric_qp *out)
 {

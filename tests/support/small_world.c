@@ -330,6 +330,12 @@ void small_command(struct small_world *w, uint32_t node, const char *json)
     n->program->command(n->state, json);
 }
 
+void small_resolve(struct small_world *w, uint64_t delay, enum fabric_error error)
+{
+    w->resolve_delay = delay;
+    w->resolve_error = error;
+}
+
 void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port)
 {
     struct small_entry *e = small_schedule(w, node, 0);
