@@ -105,6 +105,13 @@ static void stop(struct qp_context *ctx)
     ctx->rsp.previous = ENGINE_NO_OPCODE;
 }
 
+static void flush_initiators(struct qp_context *target)
+{
+    for (struct qp_context *dcr = target->dcr_first; dcr; dcr = dcr->dcr_next)
+        if (!PLANTED(hca_dct_receive_lost))
+            qp_flush_recvs(dcr);
+}
+
 /* Chapter 10.3.1.7: sends first, then receives, each in the order of posting. With an SRQ the
  * program learns by an event that no more of its receives are held here (chapter 10.2.9.2). */
 void qp_enter_error(struct qp_context *ctx)
@@ -112,8 +119,7 @@ void qp_enter_error(struct qp_context *ctx)
     if (ctx->qp->state == FABRIC_QPS_ERR)
         return;
     qp_set_state(ctx, FABRIC_QPS_ERR);
-    for (struct qp_context *dcr = ctx->dcr_first; dcr; dcr = dcr->dcr_next)
-        qp_flush_recvs(dcr);
+    flush_initiators(ctx);
     stop(ctx);
     qp_flush_sends(ctx);
     qp_flush_recvs(ctx);
@@ -297,6 +303,13 @@ void context_free(struct qp_context *ctx)
     hca->contexts[slot_index(&ctx->qp->slot)] = NULL;
     free(ctx->req.slots);
     free(ctx);
+}
+
+void hca_dct_drain(struct hca *hca, hca_qp handle)
+{
+    struct qp_context *ctx = context_of(hca, qp_find(hca, handle));
+    flush_initiators(ctx);
+    dc_drop_all(ctx);
 }
 
 void hca_qp_destroy(struct hca *hca, hca_qp handle)
