@@ -95,8 +95,8 @@ void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state)
 static void stop(struct qp_context *ctx)
 {
     assert(!ctx->dcr); /* a DC responder ends with its target */
-    timer_stop(ctx);
     ctx->req.rnr_waiting = false;
+    timer_stop(ctx);
     landing_abandon(ctx);
     resources_drop(ctx);
     dc_drop_all(ctx);
