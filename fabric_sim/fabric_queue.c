@@ -435,6 +435,7 @@ static void flush(struct front_qp *qp)
         qp->qp_num = info.qp_num;
         if (info.attr.state != FABRIC_QPS_RESET && info.attr.state != FABRIC_QPS_ERR)
             (void)hca_qp_modify(qp->device->hca, qp->qp, &attr, HCA_QP_STATE);
+        hca_dct_drain(qp->device->hca, qp->qp);
     }
     if (qp->device->hca && qp->send_cq)
         front_drain(f, qp->send_cq);

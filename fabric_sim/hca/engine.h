@@ -56,6 +56,7 @@ struct resource { /* a READ or an atomic: kept so that a duplicate can be answer
     uint64_t va, result;
     struct payload *payload;
     bool used, pending, sending, atomic;
+    bool answered; /* wholly, once: what is pending now is a repetition */
 };
 
 enum ack_kind { ACK_NONE, ACK_ACK, ACK_NAK };

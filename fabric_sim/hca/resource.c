@@ -38,7 +38,8 @@ void resources_drop(struct qp_context *ctx)
     ctx->rsp.pending = 0;
 }
 
-/* Null: all are still busy. */
+/* Null: all are still busy. One whose answer is only being repeated is not: the peer had it all,
+ * or it would send no new request (chapter 9.7.5.1.5). */
 static struct resource *resource_take(struct qp_context *ctx, struct packet *packet)
 {
     struct responder *rsp = &ctx->rsp;
@@ -46,7 +47,8 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
         return NULL;
     struct resource *resource = resource_at(ctx, rsp->resource_head);
     if (resource->pending) {
-        if (!PLANTED(hca_resources_unlimited))
+        bool busy = !resource->answered || PLANTED(hca_repetition_keeps_resource);
+        if (busy && !PLANTED(hca_resources_unlimited))
             return NULL;
         rsp->pending--;
     }
@@ -233,6 +235,7 @@ struct packet *resource_next(struct qp_context *ctx)
     assert(ctx->rsp.pending > 0);
     if (resource->cursor == resource->last_psn) {
         resource->pending = resource->sending = false;
+        resource->answered = true;
         ctx->rsp.pending--;
     }
     resource->cursor = rules_psn_add(resource->cursor, 1);

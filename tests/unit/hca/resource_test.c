@@ -154,6 +154,52 @@ static void a_window_taken_back_stops_a_read_under_way(void **state)
     hca_world_destroy(p.w);
 }
 
+/* RDMA WRITEs to host 2 that keep the port of host 1 busy. */
+static void load(struct hca_world *w, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        hca_qp from = hca_world_qp(w, 1, HCA_QP_RC), to = hca_world_qp(w, 2, HCA_QP_RC);
+        struct hca_qp_attr a = hca_world_attr(w, 1, 2), b = hca_world_attr(w, 2, 1);
+        a.path_mtu = b.path_mtu = FABRIC_MTU_4096;
+        a.timeout = 0;
+        a.dest_qp_num = hca_world_number(w, 2, to);
+        b.dest_qp_num = hca_world_number(w, 1, from);
+        assert_int_equal(hca_world_bring_up(w, 1, from, HCA_QP_RC, &a), FABRIC_OK);
+        assert_int_equal(hca_world_bring_up(w, 2, to, HCA_QP_RC, &b), FABRIC_OK);
+        struct hca_sge sge = hca_world_sge(w, 1, 0, HCA_WORLD_MEMORY);
+        struct hca_send_wr wr = hca_world_wr(HCA_WR_RDMA_WRITE, &sge);
+        wr.remote_addr = HCA_WORLD_IOVA;
+        wr.rkey = w->host[2].key;
+        assert_int_equal(hca_post_send(w->host[1].hca, from, &wr), FABRIC_OK);
+    }
+}
+
+/* The answers come later than the sender waits, so it asks again; the port is so busy that the
+ * second answer is far from out when the sender, content with the first, sends its next READ. */
+static void a_new_read_displaces_the_repetition_of_an_old_one(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_make(NULL, 0, 1);
+    struct net_port *port = net_node_port(p.w->host[1].node, 1);
+    p.a.max_rd_atomic = p.b.max_dest_rd_atomic = 1;
+    p.a.path_mtu = p.b.path_mtu = FABRIC_MTU_4096;
+    p.a.timeout = 10;
+    hca_pair_connect(&p);
+    net_link_set_delay(port, 20 * MS, 0); /* more than four times 4.2 ms */
+    hca_world_fill(p.w, 1, 0, 4096, 3);
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, HCA_WORLD_MEMORY, 1);
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 4096, 2);
+    hca_world_run(p.w, 3 * MS);
+    load(p.w, 64);
+    assert_true(hca_world_wait(p.w, 0, 1, SECOND));
+    net_link_set_delay(port, 0, 0);
+    assert_true(hca_world_wait(p.w, 0, 2, SECOND));
+    assert_int_equal(p.w->host[0].wcs[0].status, FABRIC_WC_SUCCESS);
+    assert_int_equal(p.w->host[0].wcs[1].status, FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(p.w, 0, 0, 1, 0, 4096));
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +208,7 @@ int main(void)
         cmocka_unit_test(a_repeated_read_is_executed_again),
         cmocka_unit_test(more_reads_than_resources_are_an_invalid_request),
         cmocka_unit_test(without_the_capability_resources_are_those_of_the_device),
-        cmocka_unit_test(a_window_taken_back_stops_a_read_under_way)};
+        cmocka_unit_test(a_window_taken_back_stops_a_read_under_way),
+        cmocka_unit_test(a_new_read_displaces_the_repetition_of_an_old_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
