@@ -169,6 +169,21 @@ bool sim_fabric_has_events(const struct fabric *f)
     return ((const struct sim_fabric *)f)->queue_count > 0;
 }
 
+bool front_take_opened(struct sim_fabric *f, uint32_t window)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->queue_count; i++) {
+        const struct front_event entry = *front_queue_at(f, i);
+        bool found = entry.event.type == FABRIC_EVENT_WINDOW_OPENED &&
+                     entry.event.u.window.window.id == window;
+        if (!found)
+            *front_queue_at(f, kept++) = entry;
+    }
+    bool taken = kept < f->queue_count;
+    f->queue_count = kept;
+    return taken;
+}
+
 static bool lives(const struct sim_fabric *f, uint32_t id, enum handle_kind kind)
 {
     return handles_find(&f->handles, id, kind) != NULL;
@@ -197,6 +212,8 @@ static bool still_due(struct sim_fabric *f, struct fabric_event *event)
         return true;
     case FABRIC_EVENT_ASYNC:
         return async_lives(f, &event->u.async) || PLANTED(front_events_of_destroyed);
+    case FABRIC_EVENT_WINDOW_OPENED:
+        return front_window_polled(f, event);
     case FABRIC_EVENT_RESOLVED:
         return lives(f, event->u.resolved.device.id, HANDLE_DEVICE);
     case FABRIC_EVENT_ACCEPTED:
@@ -234,7 +251,7 @@ enum fabric_error front_poll(struct fabric *fabric, struct fabric_event *events,
             continue;
         if (entry.event.type == FABRIC_EVENT_COMPLETION)
             front_settle(f, &entry);
-        else if (!still_due(f, &entry.event))
+        else if (!entry.settled && !still_due(f, &entry.event))
             continue;
         events[(*count)++] = entry.event;
     }

@@ -37,7 +37,7 @@ bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t s
 
 enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
                                      uint64_t length, uint32_t access, uint64_t cookie,
-                                     fabric_window *window, uint32_t *rkey)
+                                     fabric_window *window)
 {
     assert(c && b && rail < c->rail_count && length && length <= b->size);
     struct rail *r = &c->rails[rail];
@@ -54,8 +54,7 @@ enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, 
             return error;
         b->epoch[rail] = r->epoch;
     }
-    return fabric_window_open(c->fabric, b->mr[rail], b->iova, length, access, cookie, window,
-                              rkey);
+    return fabric_window_open(c->fabric, b->mr[rail], b->iova, length, access, cookie, window);
 }
 
 void client_buffer_free(struct client_buffer *b)

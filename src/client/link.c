@@ -61,8 +61,8 @@ static void restart_operations(struct client *c, const struct client_peer *p, ui
 {
     for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
         struct client_operation *op = &c->operations[i];
-        if (op->state == CLIENT_SENT && op->peer == p->index && op->way == WIRE_WAY_RC &&
-            op->rail == rail)
+        bool under_way = op->state == CLIENT_SENT || op->state == CLIENT_LENDING;
+        if (under_way && op->peer == p->index && op->way == WIRE_WAY_RC && op->rail == rail)
             client_attempt_end(c, op, reason, "the link ended", true);
     }
 }
@@ -108,14 +108,15 @@ static void give_up(struct client *c, struct client_peer *p, uint32_t rail,
 
 /* ------------------------------------------------------------------ the beginning of a link */
 
-static enum fabric_error lend_probe(struct client *c, uint32_t rail, struct client_link *l,
-                                    uint32_t *rkey)
+static enum fabric_error lend_probe(struct client *c, const struct client_peer *p, uint32_t rail,
+                                    struct client_link *l)
 {
+    uint32_t place = p->index * RAIL_MAX + rail;
     if (!client_buffer_reserve(c, &l->probe, PROBE_BYTES))
         return ERR_RESOURCES_EXHAUSTED;
     enum fabric_error error = client_buffer_lend(
         c, &l->probe, rail, PROBE_BYTES, FABRIC_ACCESS_REMOTE_READ | FABRIC_ACCESS_REMOTE_WRITE,
-        client_cookie(CLIENT_PROBE_WINDOW, rail, 0), &l->probe_window, rkey);
+        client_cookie(CLIENT_PROBE_WINDOW, place, l->generation), &l->probe_window);
     l->probe_epoch = c->rails[rail].epoch;
     return error;
 }
@@ -134,29 +135,45 @@ void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
                  r->detail);
         return;
     }
-    uint32_t rkey = 0;
     l->generation++;
     l->peer_waits = false;
     clear_timer(c, l);
     enum fabric_error error =
         rail_pair_create(r, client_cookie(CLIENT_QUEUE_PAIR, p->index, 0), &l->pair);
     if (!error)
-        error = lend_probe(c, rail, l, &rkey);
+        error = lend_probe(c, p, rail, l);
     if (error) {
         give_up(c, p, rail, error, "the queue pair could not be set up");
+        return;
+    }
+    l->state = CLIENT_LINK_LENDING;
+    set_timer(c, p, rail, CLIENT_LINK_TIME);
+}
+
+void client_link_lent(struct client *c, const struct fabric_event *event)
+{
+    assert(c && event && event->type == FABRIC_EVENT_WINDOW_OPENED);
+    uint64_t cookie = event->u.window.cookie;
+    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
+    struct client_link *l = &p->links[rail];
+    if (l->state != CLIENT_LINK_LENDING || l->generation != (uint32_t)cookie)
+        return; /* its device was closed */
+    if (event->u.window.error) {
+        l->probe_window = (fabric_window){0};
+        give_up(c, p, rail, event->u.window.error, "memory could not be lent");
         return;
     }
     l->request = (struct wire_message){.type = WIRE_LINK_REQUEST,
                                        .rail = (uint8_t)rail,
                                        .generation = l->generation,
-                                       .address = r->address,
+                                       .address = c->rails[rail].address,
                                        .qp_num = l->pair.qp_num,
                                        .psn = l->pair.psn,
                                        .iova = l->probe.iova,
-                                       .rkey = rkey,
+                                       .rkey = event->u.window.rkey,
                                        .length = PROBE_BYTES};
     l->state = CLIENT_LINK_REQUESTED;
-    set_timer(c, p, rail, CLIENT_LINK_TIME);
     client_peer_send(c, p, &l->request);
 }
 

@@ -71,9 +71,10 @@ struct fabric_ops {
     /* device_open: from now on its asynchronous events are reported. Errors: not_found,
      * device_removed, resources_exhausted. */
     enum fabric_error (*device_open)(struct fabric *f, const char *name, fabric_device *out);
-    /* device_close: destroys what was made on it; what its posts and revocations still owe is
-     * reported by later polls (WR_FLUSH_ERR, WINDOW_REVOKED) under the old handles, and no
-     * asynchronous event. Also the way to give up a removed device. Never fails. */
+    /* device_close: destroys what was made on it; what its posts, revocations and openings still
+     * owe is reported by later polls (WR_FLUSH_ERR, WINDOW_REVOKED, WINDOW_OPENED with
+     * device_removed) under the old handles, and no asynchronous event. Also the way to give up a
+     * removed device. Never fails. */
     enum fabric_error (*device_close)(struct fabric *f, fabric_device device);
     /* device_query: errors: device_removed. */
     enum fabric_error (*device_query)(struct fabric *f, fabric_device device,
@@ -106,18 +107,22 @@ struct fabric_ops {
      * posts that still name its lkey fail with LOC_PROT_ERR. Its windows must be gone (programmer
      * error otherwise). Never fails. The key values are not used again soon. */
     enum fabric_error (*mr_deregister)(struct fabric *f, fabric_mr mr);
-    /* window_open: lends [iova, iova + length) of `mr` to peers under a fresh key, for one
-     * operation or one peer. `access` is REMOTE_READ and/or REMOTE_WRITE; the latter needs
-     * LOCAL_WRITE of the region. The region itself needs no REMOTE_ bit, so that its own rkey can
-     * grant nothing (vol. 1, chapter 10.6.6.2). Several windows may overlap. Errors:
-     * invalid_argument (outside the region, access), resources_exhausted, device_removed. */
+    /* window_open: begins to lend [iova, iova + length) of `mr` to peers under a fresh key, for one
+     * operation or one peer. WINDOW_OPENED follows exactly once and brings the key, which grants
+     * nothing before it; with an error the handle is gone. `access` is REMOTE_READ and/or
+     * REMOTE_WRITE; the latter needs LOCAL_WRITE of the region. The region itself needs no REMOTE_
+     * bit, so that its own rkey can grant nothing (vol. 1, chapter 10.6.6.2). Several windows may
+     * overlap. Errors at once: invalid_argument (outside the region, access, longer than the
+     * device's max_window_size), not_supported (no windows), resources_exhausted, device_removed.
+     */
     enum fabric_error (*window_open)(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey);
+                                     uint32_t access, uint64_t cookie, fabric_window *out);
     /* window_revoke: starts taking the key back and never fails; exactly one WINDOW_REVOKED event
      * follows, also when the device is removed or closed meanwhile. Until then a peer may still
-     * touch the memory; afterwards nothing can, and the handle is gone. The key's value is not
-     * given out again while an old request with it may be under way. */
+     * touch the memory; afterwards nothing can, every byte that landed through it is visible here,
+     * and the handle is gone. Also allowed before WINDOW_OPENED was polled, which then does not
+     * come. The key's value is not given out again for at least FABRIC_KEY_QUARANTINE ns, so that
+     * an old request that is still under way meets no new window. */
     enum fabric_error (*window_revoke)(struct fabric *f, fabric_window window);
 
     /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs;

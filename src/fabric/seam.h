@@ -45,8 +45,7 @@ enum fabric_error fabric_mr_register(struct fabric *f, fabric_device device,
                                      struct fabric_mr_keys *keys);
 enum fabric_error fabric_mr_deregister(struct fabric *f, fabric_mr mr);
 enum fabric_error fabric_window_open(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey);
+                                     uint32_t access, uint64_t cookie, fabric_window *out);
 enum fabric_error fabric_window_revoke(struct fabric *f, fabric_window window);
 enum fabric_error fabric_cq_create(struct fabric *f, fabric_device device, uint32_t depth,
                                    fabric_cq *out);

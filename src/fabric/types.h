@@ -50,7 +50,8 @@ typedef struct {
 #define FABRIC_NAME_MAX 64        /* device names and stream addresses, with the final NUL */
 #define FABRIC_PATH_MAX 256       /* storage and system-file paths, with the final NUL */
 #define FABRIC_FOREVER UINT64_MAX /* a deadline that never comes */
-#define FABRIC_MAX_SGE 16         /* scatter/gather entries of one work request, at most */
+#define FABRIC_KEY_QUARANTINE UINT64_C(60000000000) /* ns */
+#define FABRIC_MAX_SGE 16 /* scatter/gather entries of one work request, at most */
 
 /* ------------------------------------------------------------------ capabilities (HA-1.5) */
 
@@ -204,6 +205,7 @@ struct fabric_device_attr {
     uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_srq, max_ah;
     uint32_t max_inline;
     uint64_t max_mr_size;
+    uint64_t max_window_size; /* bytes of one window; 0: no windows */
     bool iwarp; /* an iWARP device: an RDMA READ sink would expose its key; refused by the stack */
 };
 
@@ -545,6 +547,7 @@ struct fabric_io_done {
 enum fabric_event_type {
     FABRIC_EVENT_COMPLETION,     /* wc */
     FABRIC_EVENT_ASYNC,          /* async */
+    FABRIC_EVENT_WINDOW_OPENED,  /* window: its key may be handed out, or error and no handle */
     FABRIC_EVENT_WINDOW_REVOKED, /* window: no access through its key can happen any more */
     FABRIC_EVENT_RESOLVED,       /* resolved: what became of a look-up */
     FABRIC_EVENT_ACCEPTED,       /* stream is new and may send; it came through stream.listener */
@@ -566,7 +569,10 @@ struct fabric_event {
         struct fabric_async async;
         struct {
             fabric_window window;
+            fabric_device device;
             uint64_t cookie;
+            uint32_t rkey;           /* OPENED without an error only */
+            enum fabric_error error; /* OPENED only */
         } window;
         struct {
             fabric_device device;

@@ -58,6 +58,8 @@ void small_stop(struct small_world *w, uint32_t node);
 void small_command(struct small_world *w, uint32_t node, const char *json);
 /* Look-ups from now on take `delay` ns and end in `error`. */
 void small_resolve(struct small_world *w, uint64_t delay, enum fabric_error error);
+/* Windows opened from now on take `delay` ns and end in `error`. */
+void small_lend(struct small_world *w, uint64_t delay, enum fabric_error error);
 void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port);
 /* Every stream of the node is reset. */
 void small_reset_streams(struct small_world *w, uint32_t node);
