@@ -24,6 +24,11 @@ static struct resource *resource_at(struct qp_context *ctx, uint32_t counter)
     return &ctx->rsp.resources[counter % count];
 }
 
+static uint32_t psn_count(const struct resource *resource)
+{
+    return (uint32_t)rules_psn_diff(resource->last_psn, resource->first_psn) + 1;
+}
+
 static void resource_clear(struct hca *hca, struct resource *resource)
 {
     if (resource->payload)
@@ -55,6 +60,7 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
     resource_clear(ctx->hca, resource);
     rsp->resource_head++;
     resource->used = true;
+    resource->position = rsp->position;
     resource->first_psn = resource->cursor = packet->psn;
     resource->rkey = packet->rkey;
     resource->va = packet->va;
@@ -92,6 +98,7 @@ static void refuse(struct qp_context *ctx, struct packet *packet, enum rules_nak
 static void executed(struct qp_context *ctx, struct packet *packet, struct resource *resource)
 {
     struct responder *rsp = &ctx->rsp;
+    rsp->position += psn_count(resource);
     rsp->epsn = rules_psn_add(resource->last_psn, 1);
     rsp->msn = rules_psn_add(rsp->msn, 1);
     resource_answer(ctx, resource);
@@ -140,24 +147,49 @@ void resource_atomic(struct qp_context *ctx, struct packet *packet)
     executed(ctx, packet, resource);
 }
 
+/* Whether the packet asks once more for what the resource answered, or for the rest of it. A READ
+ * of the same PSN a wrap of the PSN space ago is another. */
+static bool is_repetition(const struct qp_context *ctx, const struct resource *resource,
+                          const struct packet *packet)
+{
+    const struct responder *rsp = &ctx->rsp;
+    bool atomic = rules_opcode(packet->opcode)->kind == RULES_ATOMIC;
+    if (!resource->used || resource->atomic != atomic || resource->rkey != packet->rkey)
+        return false;
+    int32_t ahead = rules_psn_diff(packet->psn, rsp->epsn);
+    uint64_t index = rsp->position + (uint64_t)(int64_t)ahead - resource->position;
+    if (PLANTED(hca_duplicate_by_psn_alone)) {
+        index = (uint64_t)rules_psn_diff(packet->psn, resource->first_psn);
+        return index < psn_count(resource);
+    }
+    if (index >= psn_count(resource))
+        return false;
+    uint32_t offset = (uint32_t)index * ctx->mtu;
+    return packet->va == resource->va + offset &&
+           (atomic || packet->dma_length == resource->length - offset);
+}
+
+static void execute_again(struct qp_context *ctx, const struct packet *packet)
+{
+    uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
+    uint64_t value;
+    memcpy(&value, at, sizeof(value));
+    value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
+    memcpy(at, &value, sizeof(value));
+}
+
 /* Chapter 9.7.5.1.4: a READ is executed again from the PSN asked for, an atomic is not: its saved
  * result is sent. Without the resource the request is dropped. */
 void resource_duplicate(struct qp_context *ctx, struct packet *packet)
 {
-    bool atomic = rules_opcode(packet->opcode)->kind == RULES_ATOMIC;
-    for (uint32_t i = 0; i < ENGINE_RESOURCES; i++) {
-        struct resource *resource = &ctx->rsp.resources[i];
-        if (!resource->used || resource->atomic != atomic || resource->rkey != packet->rkey ||
-            rules_psn_diff(packet->psn, resource->first_psn) < 0 ||
-            rules_psn_diff(packet->psn, resource->last_psn) > 0)
+    const uint32_t head = ctx->rsp.resource_head;
+    for (uint32_t age = 1; age <= ENGINE_RESOURCES; age++) {
+        uint32_t counter = PLANTED(hca_duplicate_by_psn_alone) ? head + age : head - age;
+        struct resource *resource = &ctx->rsp.resources[counter % ENGINE_RESOURCES];
+        if (!is_repetition(ctx, resource, packet))
             continue;
-        if (PLANTED(hca_duplicate_atomic) && atomic) {
-            uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
-            uint64_t value;
-            memcpy(&value, at, sizeof(value));
-            value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
-            memcpy(at, &value, sizeof(value));
-        }
+        if (PLANTED(hca_duplicate_atomic) && resource->atomic)
+            execute_again(ctx, packet);
         resource->cursor = packet->psn;
         resource->sending = false;
         resource_answer(ctx, resource);
