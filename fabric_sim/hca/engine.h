@@ -89,7 +89,9 @@ struct responder {
 
     struct resource resources[ENGINE_RESOURCES];
     uint32_t resource_head; /* counter of the next one */
+    uint32_t answering;     /* counter of the oldest pending one, or of one before it */
     uint32_t pending;       /* resources with responses to send */
+    uint32_t unanswered;    /* resources of which some response never went out */
 };
 
 struct qp_context {

@@ -10,7 +10,8 @@
 
 #include "src/fabric/planted.h"
 
-static uint32_t resource_count(const struct qp_context *ctx)
+/* How many may be unanswered. Only a limit: the attribute may change while some are in use. */
+static uint32_t resource_limit(const struct qp_context *ctx)
 {
     if (ctx->qp->type == HCA_QP_RC && hca_has(ctx->hca, FABRIC_CAP_RD_ATOMIC))
         return ctx->qp->attr.max_dest_rd_atomic;
@@ -19,9 +20,7 @@ static uint32_t resource_count(const struct qp_context *ctx)
 
 static struct resource *resource_at(struct qp_context *ctx, uint32_t counter)
 {
-    uint32_t count = resource_count(ctx);
-    assert(count > 0 && count <= ENGINE_RESOURCES);
-    return &ctx->rsp.resources[counter % count];
+    return &ctx->rsp.resources[counter % ENGINE_RESOURCES];
 }
 
 static uint32_t psn_count(const struct resource *resource)
@@ -40,7 +39,7 @@ void resources_drop(struct qp_context *ctx)
 {
     for (uint32_t i = 0; i < ENGINE_RESOURCES; i++)
         resource_clear(ctx->hca, &ctx->rsp.resources[i]);
-    ctx->rsp.pending = 0;
+    ctx->rsp.pending = ctx->rsp.unanswered = 0;
 }
 
 /* Null: all are still busy. One whose answer is only being repeated is not: the peer had it all,
@@ -48,17 +47,15 @@ void resources_drop(struct qp_context *ctx)
 static struct resource *resource_take(struct qp_context *ctx, struct packet *packet)
 {
     struct responder *rsp = &ctx->rsp;
-    if (resource_count(ctx) == 0)
+    uint32_t busy = PLANTED(hca_repetition_keeps_resource) ? rsp->pending : rsp->unanswered;
+    if (busy >= resource_limit(ctx) && !PLANTED(hca_resources_unlimited))
         return NULL;
     struct resource *resource = resource_at(ctx, rsp->resource_head);
-    if (resource->pending) {
-        bool busy = !resource->answered || PLANTED(hca_repetition_keeps_resource);
-        if (busy && !PLANTED(hca_resources_unlimited))
-            return NULL;
-        rsp->pending--;
-    }
+    rsp->pending -= resource->pending;
+    rsp->unanswered -= resource->used && !resource->answered;
     resource_clear(ctx->hca, resource);
     rsp->resource_head++;
+    rsp->unanswered++;
     resource->used = true;
     resource->position = rsp->position;
     resource->first_psn = resource->cursor = packet->psn;
@@ -68,9 +65,12 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
     return resource;
 }
 
-static void resource_answer(struct qp_context *ctx, struct resource *resource)
+static void resource_answer(struct qp_context *ctx, uint32_t counter)
 {
     struct responder *rsp = &ctx->rsp;
+    struct resource *resource = resource_at(ctx, counter);
+    if (rsp->pending == 0 || (int32_t)(counter - rsp->answering) < 0)
+        rsp->answering = counter;
     assert(resource->used && rsp->pending <= ENGINE_RESOURCES);
     if (!resource->pending)
         rsp->pending++;
@@ -101,7 +101,7 @@ static void executed(struct qp_context *ctx, struct packet *packet, struct resou
     rsp->position += psn_count(resource);
     rsp->epsn = rules_psn_add(resource->last_psn, 1);
     rsp->msn = rules_psn_add(rsp->msn, 1);
-    resource_answer(ctx, resource);
+    resource_answer(ctx, rsp->resource_head - 1);
     net_free(ctx->hca->net, packet);
 }
 
@@ -185,27 +185,28 @@ void resource_duplicate(struct qp_context *ctx, struct packet *packet)
     const uint32_t head = ctx->rsp.resource_head;
     for (uint32_t age = 1; age <= ENGINE_RESOURCES; age++) {
         uint32_t counter = PLANTED(hca_duplicate_by_psn_alone) ? head + age : head - age;
-        struct resource *resource = &ctx->rsp.resources[counter % ENGINE_RESOURCES];
+        struct resource *resource = resource_at(ctx, counter);
         if (!is_repetition(ctx, resource, packet))
             continue;
         if (PLANTED(hca_duplicate_atomic) && resource->atomic)
             execute_again(ctx, packet);
         resource->cursor = packet->psn;
         resource->sending = false;
-        resource_answer(ctx, resource);
+        resource_answer(ctx, counter);
         return;
     }
 }
 
 static struct resource *oldest_pending(struct qp_context *ctx)
 {
-    uint32_t count = resource_count(ctx);
-    for (uint32_t age = count; age > 0; age--) {
-        struct resource *resource = resource_at(ctx, ctx->rsp.resource_head - age);
-        if (resource->pending)
-            return resource;
-    }
-    return NULL;
+    struct responder *rsp = &ctx->rsp;
+    assert(rsp->pending > 0);
+    if (rsp->resource_head - rsp->answering > ENGINE_RESOURCES)
+        rsp->answering = rsp->resource_head - ENGINE_RESOURCES; /* those were displaced */
+    while (!resource_at(ctx, rsp->answering)->pending)
+        rsp->answering++;
+    assert((int32_t)(rsp->resource_head - rsp->answering) > 0);
+    return resource_at(ctx, rsp->answering);
 }
 
 static uint8_t read_operation(const struct resource *resource, uint32_t psn, bool first)
@@ -259,7 +260,6 @@ static struct packet *build_atomic_ack(struct qp_context *ctx, const struct reso
 struct packet *resource_next(struct qp_context *ctx)
 {
     struct resource *resource = oldest_pending(ctx);
-    assert(resource);
     struct packet *packet =
         resource->atomic ? build_atomic_ack(ctx, resource) : build_read_response(ctx, resource);
     if (!packet)
@@ -267,6 +267,7 @@ struct packet *resource_next(struct qp_context *ctx)
     assert(ctx->rsp.pending > 0);
     if (resource->cursor == resource->last_psn) {
         resource->pending = resource->sending = false;
+        ctx->rsp.unanswered -= !resource->answered;
         resource->answered = true;
         ctx->rsp.pending--;
     }

@@ -241,6 +241,27 @@ static void a_repeated_read_is_not_taken_for_one_a_wrap_of_the_psns_ago(void **s
     hca_world_destroy(w);
 }
 
+static void fewer_resources_change_nothing_for_reads_under_way(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct hca *responder = p.w->host[1].hca;
+    hca_world_fill(p.w, 1, 0, 1u << 20, 8);
+    for (uint64_t i = 0; i < 4; i++)
+        hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 1u << 20, i);
+    hca_world_run(p.w, 3000);
+    struct hca_qp_attr attr = {.state = FABRIC_QPS_SQD};
+    assert_int_equal(hca_qp_modify(responder, p.qp[1], &attr, HCA_QP_STATE), FABRIC_OK);
+    assert_int_equal(
+        hca_qp_modify(responder, p.qp[1], &attr, HCA_QP_STATE | HCA_QP_MAX_DEST_RD_ATOMIC),
+        FABRIC_OK);
+    assert_true(hca_world_wait(p.w, 0, 4, SECOND));
+    assert_int_equal(p.w->host[0].wcs[3].status, FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(p.w, 0, 0, 1, 0, 1u << 20));
+    assert_int_equal(hca_pair_status(&p, HCA_WR_RDMA_READ, 64, SECOND), FABRIC_WC_REM_INV_REQ_ERR);
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +272,7 @@ int main(void)
         cmocka_unit_test(without_the_capability_resources_are_those_of_the_device),
         cmocka_unit_test(a_window_taken_back_stops_a_read_under_way),
         cmocka_unit_test(a_new_read_displaces_the_repetition_of_an_old_one),
-        cmocka_unit_test(a_repeated_read_is_not_taken_for_one_a_wrap_of_the_psns_ago)};
+        cmocka_unit_test(a_repeated_read_is_not_taken_for_one_a_wrap_of_the_psns_ago),
+        cmocka_unit_test(fewer_resources_change_nothing_for_reads_under_way)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
