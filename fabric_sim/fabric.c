@@ -19,6 +19,7 @@ static const struct fabric_ops front_ops = {
 void front_object_add(struct sim_fabric *f, struct front_object *object, enum handle_kind kind,
                       struct front_object **list)
 {
+    assert(f && kind != HANDLE_NONE);
     object->f = f;
     object->kind = kind;
     object->id = handles_new(&f->handles, kind, object);
@@ -31,6 +32,7 @@ void front_object_add(struct sim_fabric *f, struct front_object *object, enum ha
 
 void front_object_drop(struct front_object *object)
 {
+    assert(handles_find(&object->f->handles, object->id, object->kind) == object);
     *(object->previous ? &object->previous->next : object->list) = object->next;
     if (object->next)
         object->next->previous = object->previous;
@@ -108,6 +110,7 @@ enum fabric_error front_destroy(struct fabric *fabric)
 
 struct front_event *front_queue_at(const struct sim_fabric *f, size_t position)
 {
+    assert(position < f->queue_count);
     return &f->queue[(f->queue_head + position) & (f->queue_capacity - 1)];
 }
 
@@ -149,6 +152,7 @@ static struct front_event *push(struct sim_fabric *f)
 void front_push(struct sim_fabric *f, const struct fabric_event *event)
 {
     struct front_event *entry = push(f);
+    assert(!f->killed); /* nothing of it is left in the world */
     entry->event = *event;
     entry->event.time = sim_now(f->sim);
 }
@@ -343,6 +347,7 @@ static bool before(const struct front_timer *a, const struct front_timer *b)
 
 static void heap_set(struct sim_fabric *f, size_t place, struct front_timer *timer)
 {
+    assert(place < f->timer_capacity);
     f->heap[place] = timer;
     timer->place = place;
 }
@@ -405,6 +410,7 @@ static void on_timer(void *object, uint64_t arg)
 static void arm(struct sim_fabric *f)
 {
     uint64_t now = sim_now(f->sim);
+    assert(f->timer_count <= f->timer_capacity);
     sim_cancel(f->sim, f->timer_event);
     f->timer_event = 0;
     if (f->timer_count == 0 || f->heap[0]->deadline == FABRIC_FOREVER)

@@ -312,6 +312,7 @@ static void deliver_to(struct front_device *opener, const struct hca_event *even
     uint32_t id = (uint32_t)event->context;
     const struct front_qp *qp = event->qp.id ? handles_find(&f->handles, id, HANDLE_QP) : NULL;
     const struct front_cq *cq = cq_of(opener->of, event->cq);
+    assert(event->type < FABRIC_ASYNC_COUNT);
     *async = (struct fabric_async){
         .type = event->type, .device = {opener->object.id}, .port_num = event->port_num};
     if (event->qp.id) {
@@ -356,6 +357,7 @@ static void each(struct front_device *device, enum handle_kind kind,
                  void (*act)(struct front_object *object))
 {
     struct front_object *object = device->things, *next;
+    assert(kind != HANDLE_NONE && act);
     for (; object; object = next) {
         next = object->next;
         if (object->kind == kind)
@@ -435,6 +437,7 @@ enum fabric_error front_device_close(struct fabric *fabric, fabric_device handle
 static void detach_cq(struct front_object *object)
 {
     struct front_cq *cq = (struct front_cq *)object;
+    assert(object->kind == HANDLE_CQ && cq->device->hca);
     front_drain(object->f, cq);
     handles_remove(&cq->device->of->cqs, cq->cq.id);
 }
@@ -458,6 +461,7 @@ static void detach_window(struct front_object *object)
 static void detach_mr(struct front_object *object)
 {
     struct front_mr *mr = (struct front_mr *)object;
+    assert(object->kind == HANDLE_MR);
     (void)hca_mr_deregister(mr->device->hca, mr->mr);
 }
 

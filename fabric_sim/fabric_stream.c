@@ -20,6 +20,7 @@ static void on_stream(void *context, struct stream *stream, enum stream_event ev
         [STREAM_WRITABLE] = FABRIC_EVENT_WRITABLE,
         [STREAM_CLOSED] = FABRIC_EVENT_CLOSED,
     };
+    assert(event <= STREAM_CLOSED && (error != FABRIC_OK) == (event == STREAM_CLOSED));
     const struct fabric_event told = {
         .type = types[event],
         .u.stream = {.stream = {(uint32_t)stream_tag(stream)}, .error = error}};
@@ -73,6 +74,7 @@ enum fabric_error front_listen(struct fabric *fabric, const char *address, uint6
 
 static void drop_stream(struct front_stream *stream, bool reset)
 {
+    assert(stream->object.kind == HANDLE_STREAM && stream->stream);
     stream_close(stream->stream, reset);
     front_object_drop(&stream->object);
 }
@@ -191,6 +193,7 @@ static struct sysfs_device *view_of(const struct sim_host *host, struct sysfs_vi
 {
     struct sysfs_device *devices = calloc(host->device_count + 1, sizeof(*devices));
     assert(devices);
+    assert(host->name[0]);
     *view = (struct sysfs_view){.node = host->name, .devices = devices, .ipoib_module = true};
     for (size_t i = 0; i < host->device_count; i++) {
         if (host->devices[i]->hca)

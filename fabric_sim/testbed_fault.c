@@ -164,7 +164,7 @@ void tb_undo_later(struct testbed *tb, const struct tb_undo *undo)
             return;
     }
     struct tb_undo *kept = malloc(sizeof(*kept));
-    assert(kept);
+    assert(kept && (undo->kind == UNDO_FAULT) == (undo->port == NULL));
     *kept = *undo;
     kept->next = tb->undos;
     tb->undos = kept;
@@ -206,6 +206,7 @@ static void restore_pkeys(struct testbed *tb, const struct tb_undo *undo)
 {
     uint64_t guid = tb_port_guid(undo->port);
     uint16_t now[PORT_PKEYS];
+    assert(undo->kind == UNDO_PKEYS);
     for (size_t i = 0; i < tb->sm_count; i++) {
         struct tb_sm *sm = &tb->sms[i];
         if (sm->network != undo->port->network)
@@ -220,6 +221,7 @@ static void restore_pkeys(struct testbed *tb, const struct tb_undo *undo)
 
 static void restore_gids(const struct tb_undo *undo)
 {
+    assert(undo->kind == UNDO_GIDS);
     struct net_port *port = tb_net_port(undo->port);
     struct port_info *info = net_port_info(port), before = *info;
     memcpy(info->gids, undo->gids, sizeof(info->gids));

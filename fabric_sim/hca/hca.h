@@ -294,6 +294,9 @@ enum fabric_error hca_qp_modify(struct hca *hca, hca_qp qp, const struct hca_qp_
 uint32_t hca_qp_required_mask(enum hca_qp_type type, enum fabric_qp_state from,
                               enum fabric_qp_state to);
 enum fabric_error hca_qp_query(const struct hca *hca, hca_qp qp, struct hca_qp_info *out);
+/* A DCT lets go of its initiators, as a device does before such a queue pair is destroyed: the
+ * receives that they had taken from the SRQ complete as WR_FLUSH_ERR. Nothing for other types. */
+void hca_dct_drain(struct hca *hca, hca_qp qp);
 /* No peer reaches memory through it after it returned. What was accepted is dropped; completions
  * already in a CQ stay there. Never fails. */
 void hca_qp_destroy(struct hca *hca, hca_qp qp);

@@ -34,6 +34,7 @@ void send_slot_release(struct hca *hca, struct send_slot *slot)
 void requester_reset(struct qp_context *ctx)
 {
     struct requester *req = &ctx->req;
+    req->restarting = req->rnr_waiting = req->connected = false;
     timer_stop(ctx);
     uint32_t psn = ctx->qp->attr.sq_psn;
     req->next_psn = req->una_psn = req->sent_psn = req->tx_psn = psn;
@@ -42,7 +43,6 @@ void requester_reset(struct qp_context *ctx)
     req->reads = 0;
     req->retry_left = ctx->qp->attr.retry_cnt;
     req->rnr_left = ctx->qp->attr.rnr_retry;
-    req->restarting = req->rnr_waiting = req->connected = false;
 }
 
 /* ------------------------------------------------------------------ sending */
@@ -206,7 +206,7 @@ bool requester_rewind(struct qp_context *ctx)
  * there is progress (chapter 9.7.5.1.2 "implied NAK"). */
 static void implied_nak(struct qp_context *ctx)
 {
-    if (ctx->req.restarting)
+    if (ctx->req.restarting || ctx->req.rnr_waiting)
         return;
     if (requester_rewind(ctx))
         ctx->req.restarting = true;
@@ -355,10 +355,10 @@ static void take_acknowledge(struct qp_context *ctx, const struct packet *packet
     case RULES_NAK:
         if (!acknowledge(ctx, rules_psn_add(packet->psn, RULES_PSN_MASK)))
             return;
-        if (value == RULES_NAK_PSN_SEQUENCE)
-            requester_rewind(ctx);
-        else
+        if (value != RULES_NAK_PSN_SEQUENCE)
             requester_fail(ctx, rules_nak_status(value));
+        else if (!ctx->req.rnr_waiting || PLANTED(hca_nak_ends_rnr_wait))
+            requester_rewind(ctx); /* after an RNR wait all is sent again anyway */
         return;
     default:
         return; /* reserved */

@@ -290,12 +290,17 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     struct client_link *l = current(c, p, m);
     if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
         return;
+    char detail[WIRE_DETAIL + RAIL_EXPLAIN], violations[RAIL_EXPLAIN];
+    bool unanswered = m->error == ERR_RETRY_EXCEEDED || m->error == ERR_PROBE_FAILED;
+    rail_explain(&c->rails[m->rail], &l->pair, unanswered ? ERR_RETRY_EXCEEDED : m->error,
+                 violations);
+    snprintf(detail, sizeof detail, "%s%s", m->detail, violations);
     rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s %s: %s",
              c->config.servers[p->index], m->rail,
              l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
-             error_name(m->error), m->detail);
+             error_name(m->error), detail);
     l->peer_waits = is_peer_waiting(m->error);
-    client_link_end(c, p, m->rail, m->error, m->detail, true);
+    client_link_end(c, p, m->rail, m->error, detail, true);
     client_peer_judge(c, p);
 }
 

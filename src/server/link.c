@@ -280,8 +280,10 @@ static void probe_failed(struct server *s, struct server_connection *c,
         server_link_fail(s, c, t->link, ERR_PATH_MTU_SMALLER, detail);
         return;
     }
-    snprintf(detail, sizeof detail, "the probe ended in %s (service level %u, P_Key index %u)",
-             error_name(t->error), l->path.av.sl, l->path.pkey_index);
+    char violations[RAIL_EXPLAIN];
+    rail_explain(&s->rails[t->rail], &l->pair, t->error, violations);
+    snprintf(detail, sizeof detail, "the probe ended in %s (service level %u, P_Key index %u)%s",
+             error_name(t->error), l->path.av.sl, l->path.pkey_index, violations);
     server_link_fail(s, c, t->link, ERR_PROBE_FAILED, detail);
 }
 
