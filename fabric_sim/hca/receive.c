@@ -17,8 +17,9 @@ static bool gid_equal(const union fabric_gid *a, const union fabric_gid *b)
 
 static bool gid_is_own(const struct port_info *info, const union fabric_gid *gid)
 {
+    bool infiniband = info->link_layer != FABRIC_LINK_LAYER_ETHERNET;
     for (uint16_t i = 0; i < info->gid_count; i++)
-        if (gid_equal(&info->gids[i].gid, gid))
+        if (rules_gid(&info->gids[i].gid, gid, infiniband))
             return true;
     return false;
 }
@@ -89,7 +90,7 @@ static const char *wrong_peer(const struct hca *hca, const struct qp_context *ct
     if (ctx->qp->type == HCA_QP_DCT)
         return NULL;
     bool ethernet = port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
-    if (packet->is_global && !gid_equal(&packet->sgid, &ctx->av.grh.dgid))
+    if (packet->is_global && !rules_gid(&ctx->av.grh.dgid, &packet->sgid, !ethernet))
         return "SGID";
     if (!ethernet && hca_has(hca, FABRIC_CAP_SLID_CHECK) && !rules_slid(ctx->av.dlid, packet->slid))
         return "SLID";

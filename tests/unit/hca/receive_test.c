@@ -293,6 +293,39 @@ static void a_queue_pair_reaches_another_of_its_own_port(void **state)
     hca_world_destroy(p.w);
 }
 
+static void set_prefix(struct hca_world *w, int host, uint8_t prefix)
+{
+    struct net_port *port = net_node_port(w->host[host].node, 1);
+    struct port_info before = *net_port_info(port), *info = net_port_info(port);
+    info->gid_prefix = 0xfe80000000000000 | prefix;
+    info->gids[0].gid.raw[7] = prefix;
+    net_port_changed(port, &before);
+}
+
+/* In the destination as in the source, but the interface id must be right. */
+static void a_port_answers_to_the_default_prefix_too(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        for (int end = 0; end < 2; end++) {
+            struct hca_pair p = hasty(NULL, 0);
+            p.a.av.is_global = p.b.av.is_global = true;
+            p.a.av.grh.hop_limit = p.b.av.grh.hop_limit = 1;
+            p.a.av.grh.dgid = hca_world_port(p.w, 1)->gids[0].gid; /* with the default prefix */
+            p.b.av.grh.dgid = hca_world_port(p.w, 0)->gids[0].gid;
+            p.a.av.grh.dgid.raw[15] ^= (uint8_t)wrong;
+            p.b.av.grh.dgid.raw[7] = end == 0 ? 0 : 7;
+            if (end == 0)
+                set_prefix(p.w, 1, 7); /* the answers have it, so they are dropped */
+            hca_pair_connect(&p);
+            hca_world_fill(p.w, 0, 0, 64, 0x77);
+            hca_pair_status(&p, HCA_WR_RDMA_WRITE, 64, SECOND);
+            assert_int_equal(hca_world_same(p.w, 0, 0, 1, 0, 64), !wrong);
+            hca_world_destroy(p.w);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(an_sl_without_an_operational_lane_is_dropped_in_silence),
         cmocka_unit_test(a_queue_pair_that_is_not_there_or_not_ready_is_silent),
         cmocka_unit_test(a_queue_pair_of_another_type_is_silent),
-        cmocka_unit_test(a_queue_pair_reaches_another_of_its_own_port)};
+        cmocka_unit_test(a_queue_pair_reaches_another_of_its_own_port),
+        cmocka_unit_test(a_port_answers_to_the_default_prefix_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
