@@ -302,7 +302,8 @@ void hca_dct_drain(struct hca *hca, hca_qp qp);
 /* No peer reaches memory through it after it returned. What was accepted is dropped; completions
  * already in a CQ stay there. Never fails. */
 void hca_qp_destroy(struct hca *hca, hca_qp qp);
-/* UD: packets to this multicast group come too. invalid_argument, resources_exhausted. */
+/* UD: packets to this multicast group come too, once each, however often it is attached.
+ * invalid_argument, resources_exhausted. */
 enum fabric_error hca_qp_attach(struct hca *hca, hca_qp qp, const union fabric_gid *gid,
                                 uint16_t mlid);
 void hca_qp_detach(struct hca *hca, hca_qp qp, const union fabric_gid *gid, uint16_t mlid);
