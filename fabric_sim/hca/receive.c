@@ -42,14 +42,17 @@ static const char *not_for_port(const struct hca_port *port, const struct packet
     return NULL;
 }
 
-/* Chapter 9.6.1.2.1: transport and type agree, and the queue pair receives. A requester takes only
- * responses, a target only requests. */
-static const char *wrong_queue_pair(const struct qp_context *ctx, const struct packet *packet)
+/* Chapter 9.6.1.2.1: the queue pair is one of this port, transport and type agree, and it receives.
+ * A requester takes only responses, a target only requests. */
+static const char *wrong_queue_pair(const struct qp_context *ctx, const struct hca_port *port,
+                                    const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
     assert(ctx->transport == BTH_RC || ctx->transport == BTH_UD || ctx->transport == BTH_DC);
     bool response = kind == RULES_RESPONSE;
     uint8_t state = ctx->qp->state;
+    if (ctx->qp->attr.port_num != port->info->port_num && !PLANTED(hca_port_unchecked))
+        return "port";
     if (ctx->transport != (packet->opcode & 0xe0))
         return "transport";
     if (ctx->qp->type == HCA_QP_DCI ? !response : (ctx->qp->type == HCA_QP_DCT && response))
@@ -83,8 +86,6 @@ static bool pkey_matches(struct hca_port *port, const struct qp_context *ctx,
 static const char *wrong_peer(const struct hca *hca, const struct qp_context *ctx,
                               const struct hca_port *port, const struct packet *packet)
 {
-    if (ctx->qp->attr.port_num != port->info->port_num)
-        return "port";
     if (!rules_grh(ctx->av.is_global, packet->is_global))
         return "GRH";
     if (ctx->qp->type == HCA_QP_DCT)
@@ -149,7 +150,7 @@ void receive_packet(struct hca *hca, struct hca_port *port, struct packet *packe
         packet_drop(hca, packet, "no such QP");
         return;
     }
-    reason = wrong_queue_pair(ctx, packet);
+    reason = wrong_queue_pair(ctx, port, packet);
     if (!reason && !pkey_matches(port, ctx, packet))
         reason = "P_Key";
     if (!reason && ctx->qp->type != HCA_QP_UD)

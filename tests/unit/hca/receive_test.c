@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "fabric_sim/hca/engine.h"
 #include "tests/support/hca_world.h"
 
 /* A short time-out and one retry, so that a silent drop shows soon. */
@@ -326,6 +327,50 @@ static void a_port_answers_to_the_default_prefix_too(void **state)
     }
 }
 
+/* Two ports, the queue pair on the first; a stranger's packet comes in at the second. */
+static void a_packet_at_another_port_is_no_violation_there(void **state)
+{
+    (void)state;
+    struct sim *sim = sim_create(1);
+    struct net *net = net_create(sim);
+    struct net_node *node = net_add_node(net, NET_HCA, "dual", 1, 2);
+    struct hca_init init = {
+        .node = node, .profile = hca_profile_find("mlx5"), .caps = FABRIC_CAPS_ALL};
+    struct hca *hca = hca_create(net, &init);
+    for (uint8_t num = 1; num <= 2; num++) {
+        struct port_info *info = net_port_info(net_node_port(node, num));
+        info->lid = 20u + num;
+        info->pkeys[0] = 0xffff;
+        info->state = FABRIC_PORT_ACTIVE;
+    }
+    hca_pd pd;
+    hca_cq cq;
+    hca_qp qp;
+    assert_int_equal(hca_pd_alloc(hca, &pd), FABRIC_OK);
+    assert_int_equal(hca_cq_create(hca, 8, 0, &cq), FABRIC_OK);
+    struct hca_qp_init make = {.type = HCA_QP_UD, .pd = pd, .send_cq = cq, .recv_cq = cq};
+    assert_int_equal(hca_qp_create(hca, &make, &qp), FABRIC_OK);
+    struct hca_qp_attr attr = {.state = FABRIC_QPS_INIT, .port_num = 1};
+    const uint32_t mask = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_QKEY;
+    assert_int_equal(hca_qp_modify(hca, qp, &attr, mask), FABRIC_OK);
+    attr.state = FABRIC_QPS_RTR;
+    assert_int_equal(hca_qp_modify(hca, qp, &attr, HCA_QP_STATE), FABRIC_OK);
+    struct hca_qp_info info;
+    assert_int_equal(hca_qp_query(hca, qp, &info), FABRIC_OK);
+    for (uint8_t num = 1; num <= 2; num++) {
+        struct packet *packet = net_alloc(net);
+        packet->opcode = BTH_UD | BTH_SEND_ONLY;
+        packet->dlid = 20u + num;
+        packet->dest_qp = info.qp_num;
+        packet->pkey = 0x8001;
+        port_receive(hca, net_node_port(node, num), packet);
+        assert_int_equal(net_port_info(net_node_port(node, num))->counters.bad_pkey, num == 1);
+    }
+    hca_destroy(hca);
+    net_destroy(net);
+    sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -344,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_queue_pair_that_is_not_there_or_not_ready_is_silent),
         cmocka_unit_test(a_queue_pair_of_another_type_is_silent),
         cmocka_unit_test(a_queue_pair_reaches_another_of_its_own_port),
-        cmocka_unit_test(a_port_answers_to_the_default_prefix_too)};
+        cmocka_unit_test(a_port_answers_to_the_default_prefix_too),
+        cmocka_unit_test(a_packet_at_another_port_is_no_violation_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
