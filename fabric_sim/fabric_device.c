@@ -7,6 +7,8 @@
 #include "src/fabric/planted.h"
 
 #define MAX_WINDOW_SIZE (UINT64_C(1) << 31)
+/* Those of struct fabric_port_counters up to xmit_constraint_errors. */
+#define COUNTED ((UINT64_C(1) << 15) - 1)
 #define OPENING_MIN 500 /* ns: a work request to the device itself */
 #define OPENING_SPREAD 5000
 
@@ -102,7 +104,12 @@ enum fabric_error front_counters_query(struct fabric *fabric, fabric_device hand
                                        uint8_t port_num, struct fabric_port_counters *out)
 {
     const struct front_device *device = device_of(fabric, handle);
-    return device->hca ? hca_counters_query(device->hca, port_num, out) : ERR_DEVICE_REMOVED;
+    if (!device->hca)
+        return ERR_DEVICE_REMOVED;
+    enum fabric_error error = hca_counters_query(device->hca, port_num, out);
+    if (!error)
+        out->present = COUNTED;
+    return error;
 }
 
 /* The simulated interfaces have no DCB. */
@@ -110,7 +117,7 @@ enum fabric_error front_dcb_query(struct fabric *fabric, const char *netdev, str
 {
     (void)fabric;
     (void)netdev;
-    *out = (struct fabric_dcb){.present = false};
+    *out = (struct fabric_dcb){.known = true, .present = false};
     return FABRIC_OK;
 }
 

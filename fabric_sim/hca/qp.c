@@ -178,6 +178,17 @@ uint32_t qp_next_recv_length(const struct qp_context *ctx)
 
 /* ------------------------------------------------------------------ create, destroy */
 
+static struct cq_state *cq_find(const struct hca *hca, uint32_t id)
+{
+    return id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
+}
+
+static bool overran(const struct hca *hca, uint32_t id)
+{
+    const struct cq_state *cq = cq_find(hca, id);
+    return cq && cq->overrun;
+}
+
 static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_init *init)
 {
     const struct hca_profile *limits = hca->profile;
@@ -190,14 +201,11 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
         init->max_send_sge > limits->max_sge || init->max_recv_sge > limits->max_sge ||
         init->max_inline > limits->max_inline)
         return ERR_INVALID_ARGUMENT;
+    if (overran(hca, init->send_cq.id) || overran(hca, init->recv_cq.id))
+        return ERR_INVALID_ARGUMENT;
     if (init->type == HCA_QP_DCT && !init->srq.id && !PLANTED(hca_dct_without_srq))
         return ERR_INVALID_ARGUMENT;
     return FABRIC_OK;
-}
-
-static struct cq_state *cq_find(const struct hca *hca, uint32_t id)
-{
-    return id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
 }
 
 /* Counts (or uncounts) the queue pair at what it uses. */

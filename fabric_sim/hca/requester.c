@@ -47,15 +47,22 @@ void requester_reset(struct qp_context *ctx)
 
 /* ------------------------------------------------------------------ sending */
 
+static bool same_route(const struct fabric_grh *a, const struct fabric_grh *b)
+{
+    return a->sgid_index == b->sgid_index && a->hop_limit == b->hop_limit &&
+           a->traffic_class == b->traffic_class && a->flow_label == b->flow_label &&
+           memcmp(&a->dgid, &b->dgid, sizeof(a->dgid)) == 0;
+}
+
+/* Over the same way, so that a connection never changes it in between. */
 static bool same_target(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
     const struct requester *req = &ctx->req;
+    const struct fabric_av *av = &ctx->av;
     return req->dct_num == wqe->dest_qp && req->dc_key == wqe->dc_access_key &&
-           ctx->av.dlid == wqe->av.dlid && ctx->av.sl == wqe->av.sl &&
-           ctx->av.src_path_bits == wqe->av.src_path_bits &&
-           ctx->av.is_global == wqe->av.is_global &&
-           (!wqe->av.is_global ||
-            memcmp(&ctx->av.grh.dgid, &wqe->av.grh.dgid, sizeof(wqe->av.grh.dgid)) == 0);
+           av->dlid == wqe->av.dlid && av->sl == wqe->av.sl &&
+           av->src_path_bits == wqe->av.src_path_bits && av->is_global == wqe->av.is_global &&
+           (!av->is_global || PLANTED(hca_dc_route_ignored) || same_route(&av->grh, &wqe->av.grh));
 }
 
 /* A DC initiator has one target at a time: the next one waits until all is acknowledged. */

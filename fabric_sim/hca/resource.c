@@ -75,7 +75,8 @@ static void resource_answer(struct qp_context *ctx, uint32_t counter)
     if (!resource->pending)
         rsp->pending++;
     resource->pending = true;
-    if (rsp->ack == ACK_ACK)
+    bool covered = rules_psn_diff(rsp->ack_psn, resource->first_psn) < 0;
+    if (rsp->ack == ACK_ACK && (covered || PLANTED(hca_repetition_takes_ack)))
         rsp->ack = ACK_NONE; /* the response acknowledges all before it */
     context_ready(ctx);
 }

@@ -161,7 +161,7 @@ struct client {
     struct client_operation operations[CLIENT_OPERATIONS];
     struct client_buffer buffers[CLIENT_OPERATIONS]; /* one for each position */
     struct client_job *jobs[CLIENT_JOBS];
-    uint32_t serial, buffer_serial, rotation;
+    uint32_t serial, rotation;
     uint64_t next_id;
     struct client_counters counters;
 };

@@ -76,6 +76,8 @@ enum fabric_error fabric_listener_close(struct fabric *f, fabric_listener listen
 enum fabric_error fabric_connect(struct fabric *f, const char *address, uint64_t cookie,
                                  fabric_stream *out);
 enum fabric_error fabric_stream_peer(struct fabric *f, fabric_stream stream, char *out);
+enum fabric_error fabric_stream_local(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev);
 enum fabric_error fabric_stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie);
 enum fabric_error fabric_stream_send(struct fabric *f, fabric_stream stream, const void *data,
                                      size_t length, size_t *accepted);
@@ -90,6 +92,8 @@ enum fabric_error fabric_sysfile_list(struct fabric *f, const char *path, void *
                                       size_t capacity, size_t *length);
 enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *buf,
                                       size_t capacity);
+enum fabric_error fabric_sysfile_write(struct fabric *f, const char *path, const void *data,
+                                       size_t length);
 
 /* The name of an operation, "qp_post_send", and the operation of a name; false when there is none.
  */

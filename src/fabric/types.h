@@ -47,7 +47,8 @@ typedef struct {
     uint32_t id;
 } fabric_file;
 
-#define FABRIC_NAME_MAX 64        /* device names and stream addresses, with the final NUL */
+#define FABRIC_NAME_MAX 64        /* names of devices and interfaces, with the final NUL */
+#define FABRIC_ADDRESS_MAX 280    /* stream addresses, "HOST:PORT", with the final NUL */
 #define FABRIC_PATH_MAX 256       /* storage and system-file paths, with the final NUL */
 #define FABRIC_FOREVER UINT64_MAX /* a deadline that never comes */
 #define FABRIC_KEY_QUARANTINE UINT64_C(60000000000) /* ns */
@@ -143,7 +144,7 @@ struct fabric_guarantees {
     fabric_caps caps;
     uint32_t write_tear_unit;     /* an RDMA WRITE tears only at multiples of this many bytes */
     uint32_t storage_tear_unit;   /* a write to storage tears only at multiples of this */
-    uint32_t storage_align;       /* offset, length and buffer alignment of storage I/O */
+    uint32_t storage_align;       /* offset, length and buffer alignment of DIRECT storage I/O */
     uint64_t ack_timeout_floor;   /* ns; a shorter ACK time-out is silently this long; 0 = none */
     uint32_t ack_timeout_stretch; /* detection lies in [T, stretch * T]; the spec allows 4 */
     uint32_t iova_align; /* addr and iova of a region are equal modulo this (a power of two):
@@ -243,10 +244,14 @@ struct fabric_port_counters {
     uint64_t xmit_discards, rcv_errors, rcv_switch_relay_errors, xmit_wait;
     uint64_t symbol_errors, link_downed, vl15_dropped;
     uint64_t bad_pkey, bad_qkey, rcv_constraint_errors, xmit_constraint_errors;
+    uint64_t ack_timeouts, seq_errors, rnr_retries; /* of the requesters of this port */
+    uint64_t present; /* bit n: the nth member above, from 0, is counted here */
 };
+#define FABRIC_PORT_COUNTERS 18 /* how many there are */
 
 /* What the kernel's DCB interface says of an Ethernet port (MK-G3). */
 struct fabric_dcb {
+    bool known;            /* false: the system would not say; the rest is zero */
     bool present;          /* false: no DCB on this interface, the rest is zero */
     uint8_t pfc_enabled;   /* bit per priority */
     bool trusts_dscp;      /* false: the VLAN priority decides */
@@ -279,7 +284,7 @@ struct fabric_mr_init {
 };
 
 struct fabric_mr_keys {
-    uint32_t lkey;
+    uint32_t lkey; /* the fabric's name of the region in entries of posts */
     uint32_t rkey; /* grants nothing unless a REMOTE_ bit was asked for */
 };
 
@@ -351,8 +356,8 @@ struct fabric_qp_attr {
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     uint8_t min_rnr_timer; /* code 0..31 of the RNR NAK timer field, vol. 1 chapter 9.7.5.2.8 */
     uint8_t timeout;       /* code 0..31: 4.096 us * 2^n; 0 = wait for ever */
-    uint8_t retry_cnt;     /* 0..7; 7 is seven */
-    uint8_t rnr_retry;     /* 0..7; 7 is without end */
+    uint8_t retry_cnt;     /* 0..7; 7 is seven; more counts as 7 */
+    uint8_t rnr_retry;     /* 0..7; 7 is without end; more counts as 7 */
 };
 
 struct fabric_qp_info {
@@ -486,8 +491,9 @@ enum fabric_async_type {
         FABRIC_ASYNC_COUNT
 };
 
-/* Queue events stop when the queue's destroy returned. After DEVICE_FATAL of a device no more of
- * its events come, and its operations return device_removed. */
+/* SRQ_LIMIT_REACHED is not promised: no limit can be set. Queue events stop when the queue's
+ * destroy returned. After DEVICE_FATAL of a device no more of its events come, and its operations
+ * return device_removed. */
 struct fabric_async {
     enum fabric_async_type type;
     fabric_device device;
@@ -509,19 +515,21 @@ enum fabric_io_op {
     FABRIC_IO_FLUSH,    /* file: what was complete when this was submitted is durable */
     FABRIC_IO_TRIM,     /* file, offset, length: contents become undefined or zero */
     FABRIC_IO_TRUNCATE, /* file, length */
-    FABRIC_IO_SIZE,     /* file -> length */
+    FABRIC_IO_SIZE,     /* file -> length, also of a block device */
     FABRIC_IO_MKDIR,    /* path */
     FABRIC_IO_UNLINK,   /* path; durable after SYNC_DIR of its folder */
     FABRIC_IO_RENAME,   /* path to path2, atomic; durable after SYNC_DIR of both folders */
     FABRIC_IO_SYNC_DIR, /* path: names in it are durable */
-    FABRIC_IO_LIST,     /* path, buf, length -> names, each ending in NUL, sorted by byte value */
+    FABRIC_IO_LIST,     /* path, buf, length -> names, each ending in NUL, sorted by byte value;
+                         * too_large when they do not fit */
 };
 
 enum fabric_io_flag {
     FABRIC_IO_CREATE = 1,
-    FABRIC_IO_EXCLUSIVE = 2,
-    FABRIC_IO_DIRECT = 4, /* past the page cache; storage_align applies */
+    FABRIC_IO_EXCLUSIVE = 2, /* with CREATE: exists when there is one */
+    FABRIC_IO_DIRECT = 4,    /* past the page cache; storage_align applies to offset, length, buf */
     FABRIC_IO_READ_ONLY = 8,
+    FABRIC_IO_LOCK = 16, /* busy while another file is open with it, in this process or another */
 };
 
 struct fabric_io {
@@ -563,7 +571,7 @@ enum fabric_event_type {
 
 struct fabric_event {
     enum fabric_event_type type;
-    uint64_t time; /* when it happened */
+    uint64_t time; /* when the fabric saw it */
     union {
         struct fabric_wc wc;
         struct fabric_async async;

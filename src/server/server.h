@@ -60,7 +60,7 @@ struct server_link {
 struct server_connection {
     uint32_t slot, serial;
     struct wire_channel *channel;
-    char peer[FABRIC_NAME_MAX];
+    char peer[FABRIC_ADDRESS_MAX];
     bool said_ready;
     fabric_timer handshake; /* id 0 when it came or was cancelled */
     uint32_t transfers;
@@ -115,7 +115,7 @@ struct server {
     uint32_t slab_lkey[RAIL_MAX];
     uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
     fabric_listener listener;
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
     uint32_t connection_count, connection_serial, resolve_serial;
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */

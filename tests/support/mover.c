@@ -439,7 +439,7 @@ static enum fabric_error start(struct fabric *f, const char *config, size_t leng
                                const struct fabric_report_sink *sink, void **state)
 {
     struct mover *m = calloc(1, sizeof(*m));
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     enum fabric_error error = FABRIC_OK;
     assert(m && length > 0);
     m->f = f;

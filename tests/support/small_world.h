@@ -72,6 +72,8 @@ void small_run(struct small_world *w, uint64_t ns);
 /* How many log lines so far hold `text`. */
 uint32_t small_logged(const struct small_world *w, uint32_t node, const char *text);
 uint64_t small_now(const struct small_world *w);
+/* Where the region that was registered first lies for peers. */
+uint64_t small_iova(const struct small_world *w, uint32_t node);
 /* Open queue pairs, windows and streams of a node. */
 uint32_t small_open(const struct small_world *w, uint32_t node, const char *what);
 

@@ -271,6 +271,17 @@ static void memory_that_cannot_be_lent_leaves_tcp(void **state)
     small_world_free(w);
 }
 
+/* Keys may be guessed; where memory lies may not. */
+static void nobody_can_guess_where_memory_is_lent(void **state)
+{
+    (void)state;
+    struct small_world *w = connected("rdma");
+    uint64_t iova = small_iova(w, PAIR_CLIENT);
+    assert_int_equal(iova % 4096, 0);
+    assert_true(iova > UINT64_C(1) << 40); /* but for one chance in four million */
+    small_world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +298,7 @@ int main(void)
         cmocka_unit_test(a_server_that_breaks_the_protocol_is_left),
         cmocka_unit_test(an_operation_expires_also_while_its_window_is_being_opened),
         cmocka_unit_test(memory_that_cannot_be_lent_leaves_tcp),
+        cmocka_unit_test(nobody_can_guess_where_memory_is_lent),
         cmocka_unit_test(an_answer_that_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

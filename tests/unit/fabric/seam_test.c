@@ -50,7 +50,7 @@ static void every_operation_reaches_its_own_member(void **state)
     uint64_t clock;
     struct fabric_dcb dcb;
     struct fabric_port_counters counters;
-    char text[FABRIC_NAME_MAX], names[1][FABRIC_NAME_MAX];
+    char text[FABRIC_ADDRESS_MAX], names[1][FABRIC_NAME_MAX];
     size_t count;
     const struct fabric_recv_wr wr = {0};
     struct fabric_guarantees guarantees;
@@ -117,7 +117,7 @@ static size_t construct_all(struct fabric *f, enum fabric_error expected)
     fabric_ah ah = {77};
     fabric_listener listener = {77};
     fabric_stream stream = {77};
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     const struct fabric_av av = {0};
     const struct fabric_mr_init mr_init = {.addr = &byte, .length = 1};
     const struct fabric_qp_init qp_init = {.send_cq = {1}, .recv_cq = {1}};

@@ -262,6 +262,37 @@ static void fewer_resources_change_nothing_for_reads_under_way(void **state)
     hca_world_destroy(p.w);
 }
 
+/* A copy of a READ request that took a longer way. */
+static void read_again(struct hca_pair *p, uint32_t psn, uint32_t length)
+{
+    struct hca *from = p->w->host[0].hca;
+    struct qp_context *ctx = context_by_number(from, hca_world_number(p->w, 0, p->qp[0]));
+    struct packet *packet = context_packet(ctx, BTH_READ_REQUEST, psn);
+    packet->va = HCA_WORLD_IOVA;
+    packet->rkey = p->w->host[1].key;
+    packet->dma_length = length;
+    packet_finish(port_of(from, 1), packet);
+    port_receive(p->w->host[1].hca, net_node_port(p->w->host[1].node, 1), packet);
+}
+
+/* The WRITE is executed while the answer to the READ still goes out; its acknowledgement waits. */
+static void a_repeated_read_leaves_the_acknowledgement_of_a_younger_write(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_make(NULL, 0, 1);
+    p.a.timeout = 0; /* nobody asks again */
+    hca_pair_connect(&p);
+    const uint64_t before = hca_world_port(p.w, 1)->counters.rcv_packets;
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 200000, 1);
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, 64, 2);
+    while (hca_world_port(p.w, 1)->counters.rcv_packets < before + 2)
+        sim_step(p.w->sim);
+    read_again(&p, p.a.sq_psn, 200000);
+    assert_true(hca_world_wait(p.w, 0, 2, SECOND));
+    assert_int_equal(p.w->host[0].wcs[1].status, FABRIC_WC_SUCCESS);
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_window_taken_back_stops_a_read_under_way),
         cmocka_unit_test(a_new_read_displaces_the_repetition_of_an_old_one),
         cmocka_unit_test(a_repeated_read_is_not_taken_for_one_a_wrap_of_the_psns_ago),
-        cmocka_unit_test(fewer_resources_change_nothing_for_reads_under_way)};
+        cmocka_unit_test(fewer_resources_change_nothing_for_reads_under_way),
+        cmocka_unit_test(a_repeated_read_leaves_the_acknowledgement_of_a_younger_write)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

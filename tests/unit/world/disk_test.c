@@ -51,7 +51,7 @@ static void a_file_is_opened_as_the_flags_say(void **state)
     done = little_disk_do(&little, &io);
     assert_int_equal(done.error, FABRIC_OK);
     assert_int_not_equal(done.file.id, 0);
-    assert_int_equal(little_disk_do(&little, &io).error, ERR_INVALID_ARGUMENT);
+    assert_int_equal(little_disk_do(&little, &io).error, ERR_EXISTS);
     io.flags = CREATE;
     assert_int_equal(little_disk_do(&little, &io).error, FABRIC_OK);
     io.path = "/tmp"; /* a folder */
@@ -208,7 +208,8 @@ static void an_error_is_told_and_goes_away(void **state)
     assert_int_equal(little_disk_flush(&little, file), ERR_MEDIA_FAILED);
     assert_int_equal(little_disk_name(&little, FABRIC_IO_SYNC_DIR, "/tmp", NULL), ERR_MEDIA_FAILED);
     disk_set_error(little.disk, false);
-    assert_int_equal(little_disk_flush(&little, file), FABRIC_OK);
+    fabric_file again = little_disk_open(&little, "/tmp/a", 0);
+    assert_int_equal(little_disk_flush(&little, again), FABRIC_OK);
     assert_int_equal(little_disk_name(&little, FABRIC_IO_SYNC_DIR, "/tmp", NULL), FABRIC_OK);
     assert_int_equal(little_disk_read(&little, file, 0, bytes, 8), 4);
     assert_string_equal(bytes, "old");
@@ -348,9 +349,24 @@ static void the_same_seed_gives_the_same_run(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
+static void a_flush_that_failed_is_not_made_good_by_a_later_one(void **state)
+{
+    (void)state;
+    fabric_file file = little_disk_open(&little, "/tmp/a", CREATE);
+    assert_int_equal(little_disk_write(&little, file, 0, "abc", 3), FABRIC_OK);
+    struct fabric_io io = {.op = FABRIC_IO_FLUSH, .file = file};
+    disk_set_error(little.disk, true);
+    assert_int_equal(little_disk_do(&little, &io).error, ERR_MEDIA_FAILED);
+    disk_set_error(little.disk, false);
+    assert_int_equal(little_disk_do(&little, &io).error, ERR_MEDIA_FAILED);
+    io.file = little_disk_open(&little, "/tmp/a", 0);
+    assert_int_equal(little_disk_do(&little, &io).error, FABRIC_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_flush_that_failed_is_not_made_good_by_a_later_one),
         TEST(the_defaults_are_filled_in),
         TEST(a_file_is_opened_as_the_flags_say),
         TEST(a_read_gives_what_was_written_and_is_short_only_at_the_end),
