@@ -139,6 +139,7 @@ struct disk *sim_host_disk(const struct sim_host *host)
 
 void sim_host_jump_clock(struct sim_host *host, int64_t offset)
 {
+    assert(host);
     host->clock_offset += offset;
 }
 
@@ -156,6 +157,7 @@ fabric_caps sim_host_caps(const struct sim_host *host, fabric_caps mask)
 
 struct sim_fabric *sim_host_fabric(const struct sim_host *host, uint32_t serial)
 {
+    assert(serial <= host->last_serial);
     struct sim_fabric *f = host->fabrics;
     while (f && f->serial != serial)
         f = f->next;

@@ -140,6 +140,7 @@ static enum testbed_result undo(struct testbed *tb, char *detail)
 
 static void next(struct testbed *tb, uint64_t deadline, struct testbed_event *out)
 {
+    assert(out);
     free(tb->told);
     tb->told = NULL;
     while (!tb->events) {

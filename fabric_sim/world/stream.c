@@ -179,14 +179,27 @@ uint64_t stream_listener_tag(const struct stream_listener *listener)
     return listener->tag;
 }
 
+static void put_address(uint32_t address, uint16_t port, char *out)
+{
+    assert(port); /* connect refuses 0 and listen replaces it */
+    snprintf(out, FABRIC_ADDRESS_MAX, "%u.%u.%u.%u:%u", address >> 24, address >> 16 & 255,
+             address >> 8 & 255, address & 255, port);
+}
+
 enum fabric_error stream_peer(const struct stream *stream, char *out)
 {
     if (stream->state == STREAM_BROKEN || !stream->remote)
         return ERR_PEER_GONE;
-    uint32_t address = stream->remote->address;
-    assert(stream->remote_port); /* connect refuses 0 and listen replaces it */
-    snprintf(out, FABRIC_NAME_MAX, "%u.%u.%u.%u:%u", address >> 24, address >> 16 & 255,
-             address >> 8 & 255, address & 255, stream->remote_port);
+    put_address(stream->remote->address, stream->remote_port, out);
+    return FABRIC_OK;
+}
+
+enum fabric_error stream_local(const struct stream *stream, char *out)
+{
+    assert(stream->host);
+    if (stream->state != STREAM_OPEN)
+        return ERR_PEER_GONE;
+    put_address(stream->host->address, stream->port, out);
     return FABRIC_OK;
 }
 

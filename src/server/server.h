@@ -40,14 +40,16 @@ enum server_cookie {
     SERVER_HANDSHAKE, /* timer of a connection */
     SERVER_RECEIVE,   /* timer of a connection: more messages wait */
     SERVER_TRANSFER,  /* wr_id */
+    SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
 };
 
 enum server_link_state {
     SERVER_LINK_NONE,
-    SERVER_LINK_ACCEPTED, /* LINK_ACCEPT is out; the client's queue pair is not known to receive */
-    SERVER_LINK_PROBING,  /* packets of full size go both ways */
-    SERVER_LINK_UP,       /* said LINK_UP */
+    SERVER_LINK_RESOLVING, /* the client's link-layer address is looked up */
+    SERVER_LINK_ACCEPTED,  /* LINK_ACCEPT is out; the client's queue pair is not known to receive */
+    SERVER_LINK_PROBING,   /* packets of full size go both ways */
+    SERVER_LINK_UP,        /* said LINK_UP */
 };
 
 /* One of a client's rails, as this server reaches it. */
@@ -57,6 +59,8 @@ struct server_link {
     uint32_t rail;       /* ours */
     struct rail_pair pair;
     struct fabric_path path;
+    struct wire_message request; /* as it came, while RESOLVING */
+    uint32_t resolve;            /* serial of the look-up */
     uint8_t digest[WIRE_MAC_BYTES];
     uint64_t probe_iova;
     uint32_t probe_rkey;
@@ -69,7 +73,7 @@ struct server_link {
 struct server_connection {
     uint32_t slot, serial;
     struct wire_channel *channel;
-    char peer[FABRIC_NAME_MAX];
+    char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
     uint64_t heard; /* ns */
     bool has_instance;
@@ -130,9 +134,9 @@ struct server {
     uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
     uint32_t posts[RAIL_MAX];      /* under way: no more than the completion queue holds */
     fabric_listener listener;
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
-    uint32_t connection_count, connection_serial, stranger_count;
+    uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
     struct rail_said strangers_said;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
@@ -170,6 +174,8 @@ bool server_send(struct server *server, struct server_connection *c,
 
 void server_link_request(struct server *server, struct server_connection *c,
                          const struct wire_message *message);
+/* A look-up has ended. */
+void server_link_resolved(struct server *server, uint64_t cookie, enum fabric_error error);
 void server_link_ready(struct server *server, struct server_connection *c,
                        const struct wire_message *message);
 void server_link_down(struct server *server, struct server_connection *c,

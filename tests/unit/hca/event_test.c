@@ -105,6 +105,7 @@ static void a_prefix_change_comes_as_client_reregister(void **state)
         struct port_info before = *net_port_info(port);
         net_port_info(port)->gid_prefix = 0xfec0000000000001;
         net_port_info(port)->gids[0].gid.raw[1] = 0xc0;
+        net_port_info(port)->gids[0].gid.raw[7] = 1;
         net_port_changed(port, &before);
         expect(w, reregister, 1);
         struct fabric_gid_entry entry;
@@ -205,6 +206,22 @@ static void an_event_names_its_port(void **state)
     sim_destroy(sim);
 }
 
+static void a_gid_that_changes_along_with_the_prefix_is_told(void **state)
+{
+    (void)state;
+    struct hca_world_init init = {.seed = 1};
+    struct hca_world *w = hca_world_create(&init);
+    struct net_port *port = net_node_port(w->host[0].node, 1);
+    struct port_info before = *net_port_info(port), *info = net_port_info(port);
+    info->gid_prefix = 0xfe80000000000007;
+    info->gids[0].gid.raw[7] = 7;
+    info->gids[1].gid = (union fabric_gid){{0x20, 0x01, [15] = 1}};
+    net_port_changed(port, &before);
+    assert_int_equal(hca_world_events(w, 0, FABRIC_ASYNC_CLIENT_REREGISTER), 1);
+    assert_int_equal(hca_world_events(w, 0, FABRIC_ASYNC_GID_CHANGE), 1);
+    hca_world_destroy(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_prefix_change_comes_as_client_reregister),
         cmocka_unit_test(a_link_up_has_every_order_between_port_err_and_active),
         cmocka_unit_test(after_device_fatal_nothing_more_is_told),
-        cmocka_unit_test(an_event_names_its_port)};
+        cmocka_unit_test(an_event_names_its_port),
+        cmocka_unit_test(a_gid_that_changes_along_with_the_prefix_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
