@@ -26,6 +26,7 @@ static void on_trap(void *context, struct hca *hca, const struct hca_trap *trap)
 
 static void make_hca(struct sim_device *device)
 {
+    assert(!device->hca && !device->removed);
     const struct hca_notify notify = {device, front_on_completion, front_on_event};
     device->hca = hca_create(device->host->world->net, &device->init);
     hca_set_notify(device->hca, &notify);
@@ -132,6 +133,7 @@ static void hold(struct event_faults *faults, const struct hca_event *event)
 
 static bool spend(uint32_t types, uint32_t *count, uint32_t type)
 {
+    assert(count);
     if (!(types & type) || *count == 0)
         return false;
     --*count;
@@ -200,6 +202,7 @@ void sim_device_double_events(struct sim_device *device, uint32_t types, uint32_
 void sim_device_order_events(struct sim_device *device, const enum fabric_async_type *order,
                              size_t count)
 {
+    assert(order || count == 0);
     for (size_t i = 0; i < count; i++)
         release(device, 1u << order[i]);
     release(device, UINT32_MAX);
@@ -236,6 +239,7 @@ static void on_return(void *object, uint64_t arg)
     struct sim_device *device = object;
     struct sim_world *world = device->host->world;
     (void)arg;
+    assert(device->removed && !device->hca);
     device->returning = 0;
     hca_destroy(device->removed);
     device->removed = NULL;

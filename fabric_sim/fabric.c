@@ -19,6 +19,7 @@ static const struct fabric_ops front_ops = {
 void front_object_add(struct sim_fabric *f, struct front_object *object, enum handle_kind kind,
                       struct front_object **list)
 {
+    assert(f && kind != HANDLE_NONE);
     object->f = f;
     object->kind = kind;
     object->id = handles_new(&f->handles, kind, object);
@@ -31,6 +32,7 @@ void front_object_add(struct sim_fabric *f, struct front_object *object, enum ha
 
 void front_object_drop(struct front_object *object)
 {
+    assert(handles_find(&object->f->handles, object->id, object->kind) == object);
     *(object->previous ? &object->previous->next : object->list) = object->next;
     if (object->next)
         object->next->previous = object->previous;
@@ -38,7 +40,7 @@ void front_object_drop(struct front_object *object)
     free(object);
 }
 
-struct fabric *sim_fabric_create(struct sim_host *host, uint32_t caps,
+struct fabric *sim_fabric_create(struct sim_host *host, fabric_caps caps,
                                  const struct sim_fabric_hooks *hooks)
 {
     struct sim_fabric *f = calloc(1, sizeof(*f));
@@ -108,6 +110,7 @@ enum fabric_error front_destroy(struct fabric *fabric)
 
 struct front_event *front_queue_at(const struct sim_fabric *f, size_t position)
 {
+    assert(position < f->queue_count);
     return &f->queue[(f->queue_head + position) & (f->queue_capacity - 1)];
 }
 
@@ -149,6 +152,7 @@ static struct front_event *push(struct sim_fabric *f)
 void front_push(struct sim_fabric *f, const struct fabric_event *event)
 {
     struct front_event *entry = push(f);
+    assert(!f->killed); /* nothing of it is left in the world */
     entry->event = *event;
     entry->event.time = sim_now(f->sim);
 }
@@ -163,6 +167,21 @@ void front_push_reminder(struct sim_fabric *f, fabric_cq cq)
 bool sim_fabric_has_events(const struct fabric *f)
 {
     return ((const struct sim_fabric *)f)->queue_count > 0;
+}
+
+bool front_take_opened(struct sim_fabric *f, uint32_t window)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->queue_count; i++) {
+        const struct front_event entry = *front_queue_at(f, i);
+        bool found = entry.event.type == FABRIC_EVENT_WINDOW_OPENED &&
+                     entry.event.u.window.window.id == window;
+        if (!found)
+            *front_queue_at(f, kept++) = entry;
+    }
+    bool taken = kept < f->queue_count;
+    f->queue_count = kept;
+    return taken;
 }
 
 static bool lives(const struct sim_fabric *f, uint32_t id, enum handle_kind kind)
@@ -193,6 +212,10 @@ static bool still_due(struct sim_fabric *f, struct fabric_event *event)
         return true;
     case FABRIC_EVENT_ASYNC:
         return async_lives(f, &event->u.async) || PLANTED(front_events_of_destroyed);
+    case FABRIC_EVENT_WINDOW_OPENED:
+        return front_window_polled(f, event);
+    case FABRIC_EVENT_RESOLVED:
+        return lives(f, event->u.resolved.device.id, HANDLE_DEVICE);
     case FABRIC_EVENT_ACCEPTED:
         stream = handles_find(&f->handles, event->u.stream.stream.id, HANDLE_STREAM);
         if (stream)
@@ -228,7 +251,7 @@ enum fabric_error front_poll(struct fabric *fabric, struct fabric_event *events,
             continue;
         if (entry.event.type == FABRIC_EVENT_COMPLETION)
             front_settle(f, &entry);
-        else if (!still_due(f, &entry.event))
+        else if (!entry.settled && !still_due(f, &entry.event))
             continue;
         events[(*count)++] = entry.event;
     }
@@ -324,6 +347,7 @@ static bool before(const struct front_timer *a, const struct front_timer *b)
 
 static void heap_set(struct sim_fabric *f, size_t place, struct front_timer *timer)
 {
+    assert(place < f->timer_capacity);
     f->heap[place] = timer;
     timer->place = place;
 }
@@ -386,6 +410,7 @@ static void on_timer(void *object, uint64_t arg)
 static void arm(struct sim_fabric *f)
 {
     uint64_t now = sim_now(f->sim);
+    assert(f->timer_count <= f->timer_capacity);
     sim_cancel(f->sim, f->timer_event);
     f->timer_event = 0;
     if (f->timer_count == 0 || f->heap[0]->deadline == FABRIC_FOREVER)

@@ -21,12 +21,12 @@ struct sim_host;
 /* ---- building. Names are copied and unique; everything lives as long as the world. */
 
 /* An empty world. `caps` masks what the fabric can do: all ones is everything that it has. */
-struct sim_world *sim_world_create(uint64_t seed, uint32_t caps);
+struct sim_world *sim_world_create(uint64_t seed, fabric_caps caps);
 void sim_world_destroy(struct sim_world *world); /* every fabric must be destroyed */
 struct sim *sim_world_sim(const struct sim_world *world);
 struct net *sim_world_net(const struct sim_world *world);
 struct stream_net *sim_world_streams(const struct sim_world *world);
-uint32_t sim_world_caps(const struct sim_world *world);
+fabric_caps sim_world_caps(const struct sim_world *world);
 /* The agents of every node; made by the first call, so after the nodes were added. */
 struct sma *sim_world_sma(struct sim_world *world);
 
@@ -73,7 +73,7 @@ struct sim_fabric_hooks {
 /* A fabric on `host`; `caps` masks the world's once more. Aborts when memory is out. Ended by
  * fabric_destroy: as the operating system clears up after a program, streams are closed or reset
  * as the seed draws, queue pairs vanish. */
-struct fabric *sim_fabric_create(struct sim_host *host, uint32_t caps,
+struct fabric *sim_fabric_create(struct sim_host *host, fabric_caps caps,
                                  const struct sim_fabric_hooks *hooks);
 bool sim_fabric_has_events(const struct fabric *f);
 /* The program was killed: the operating system clears up at once, nothing more is reported. From

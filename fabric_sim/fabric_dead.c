@@ -67,7 +67,7 @@ static enum fabric_error device_list(struct fabric *f, char (*names)[FABRIC_NAME
 
 static enum fabric_error dcb_query(struct fabric *f, const char *netdev, struct fabric_dcb *out)
 {
-    *out = (struct fabric_dcb){.present = false};
+    *out = (struct fabric_dcb){.known = false};
     return dead_dcb_query(f, netdev, out);
 }
 
@@ -103,12 +103,14 @@ const struct fabric_ops front_dead_ops = {
     .qp_destroy = dead_qp_destroy,
     .qp_post_send = dead_qp_post_send,
     .qp_post_recv = dead_qp_post_recv,
+    .resolve = dead_resolve,
     .ah_create = dead_ah_create,
     .ah_destroy = dead_ah_destroy,
     .listen = dead_listen,
     .listener_close = dead_listener_close,
     .connect = dead_connect,
     .stream_peer = dead_stream_peer,
+    .stream_local = dead_stream_local,
     .stream_set_cookie = dead_stream_set_cookie,
     .stream_send = dead_stream_send,
     .stream_recv = dead_stream_recv,
@@ -118,5 +120,6 @@ const struct fabric_ops front_dead_ops = {
     .sysfile_read = dead_sysfile_read,
     .sysfile_list = dead_sysfile_list,
     .sysfile_link = dead_sysfile_link,
+    .sysfile_write = dead_sysfile_write,
     ANSWERS,
 };

@@ -6,6 +6,12 @@
 #include "fabric_sim/front.h"
 #include "src/fabric/planted.h"
 
+#define MAX_WINDOW_SIZE (UINT64_C(1) << 31)
+/* Those of struct fabric_port_counters up to xmit_constraint_errors. */
+#define COUNTED ((UINT64_C(1) << 15) - 1)
+#define OPENING_MIN 500 /* ns: a work request to the device itself */
+#define OPENING_SPREAD 5000
+
 static struct front_device *device_of(struct fabric *f, fabric_device device)
 {
     return handles_get(&front_of(f)->handles, device.id, HANDLE_DEVICE);
@@ -68,6 +74,7 @@ enum fabric_error front_device_query(struct fabric *fabric, fabric_device handle
     if (!device->hca)
         return ERR_DEVICE_REMOVED;
     hca_device_query(device->hca, out);
+    out->max_window_size = MAX_WINDOW_SIZE;
     out->caps &= front_of(fabric)->caps;
     return FABRIC_OK;
 }
@@ -97,7 +104,12 @@ enum fabric_error front_counters_query(struct fabric *fabric, fabric_device hand
                                        uint8_t port_num, struct fabric_port_counters *out)
 {
     const struct front_device *device = device_of(fabric, handle);
-    return device->hca ? hca_counters_query(device->hca, port_num, out) : ERR_DEVICE_REMOVED;
+    if (!device->hca)
+        return ERR_DEVICE_REMOVED;
+    enum fabric_error error = hca_counters_query(device->hca, port_num, out);
+    if (!error)
+        out->present = COUNTED;
+    return error;
 }
 
 /* The simulated interfaces have no DCB. */
@@ -105,7 +117,7 @@ enum fabric_error front_dcb_query(struct fabric *fabric, const char *netdev, str
 {
     (void)fabric;
     (void)netdev;
-    *out = (struct fabric_dcb){.present = false};
+    *out = (struct fabric_dcb){.known = true, .present = false};
     return FABRIC_OK;
 }
 
@@ -147,20 +159,44 @@ enum fabric_error front_mr_deregister(struct fabric *fabric, fabric_mr handle)
     return FABRIC_OK;
 }
 
+/* Queues OPENED; what there is to tell stands in the window. */
+static void say_opened(struct front_window *window)
+{
+    const struct fabric_event event = {.type = FABRIC_EVENT_WINDOW_OPENED,
+                                       .u.window = {{window->object.id},
+                                                    {window->device->object.id},
+                                                    window->cookie,
+                                                    window->error ? 0 : window->rkey,
+                                                    window->error}};
+    assert(!window->revoking && !window->opening);
+    front_push(window->object.f, &event);
+}
+
+static void on_opened(void *object, uint64_t arg)
+{
+    struct front_window *window = object;
+    (void)arg;
+    window->opening = 0;
+    say_opened(window);
+}
+
 enum fabric_error front_window_open(struct fabric *fabric, fabric_mr handle, uint64_t iova,
                                     uint64_t length, uint32_t access, uint64_t cookie,
-                                    fabric_window *out, uint32_t *rkey)
+                                    fabric_window *out)
 {
     struct sim_fabric *f = front_of(fabric);
     struct front_mr *mr = handles_get(&f->handles, handle.id, HANDLE_MR);
     struct front_device *device = mr->device;
     if (!device->hca)
         return ERR_DEVICE_REMOVED;
+    if (length > MAX_WINDOW_SIZE)
+        return ERR_INVALID_ARGUMENT;
     struct front_window *window = calloc(1, sizeof(*window));
     assert(window);
     front_object_add(f, &window->object, HANDLE_WINDOW, &device->things);
-    enum fabric_error error = hca_mw_open(device->hca, mr->mr, iova, length, access,
-                                          front_context(f, window->object.id), &window->mw, rkey);
+    enum fabric_error error =
+        hca_mw_open(device->hca, mr->mr, iova, length, access, front_context(f, window->object.id),
+                    &window->mw, &window->rkey);
     if (error) {
         front_object_drop(&window->object);
         return error;
@@ -168,26 +204,58 @@ enum fabric_error front_window_open(struct fabric *fabric, fabric_mr handle, uin
     window->device = device;
     window->mr = mr;
     window->cookie = cookie;
+    window->opening = sim_in(f->sim, OPENING_MIN + sim_random_below(f->sim, OPENING_SPREAD),
+                             on_opened, window, 0);
     mr->windows++;
     out->id = window->object.id;
     return FABRIC_OK;
 }
 
+/* The window is over before it was told to be open; false when it was told, or waits to be. */
+static bool stop_opening(struct front_window *window)
+{
+    bool stopped = window->opening != 0;
+    if (stopped)
+        sim_cancel(window->object.f->sim, window->opening);
+    window->opening = 0;
+    return stopped;
+}
+
+static void drop_window(struct front_window *window)
+{
+    assert(window->mr->windows > 0);
+    window->mr->windows--;
+    front_object_drop(&window->object);
+}
+
+bool front_window_polled(struct sim_fabric *f, struct fabric_event *event)
+{
+    struct front_window *window =
+        handles_find(&f->handles, event->u.window.window.id, HANDLE_WINDOW);
+    if (!window || (window->revoking && !PLANTED(front_opened_after_revoke)))
+        return false;
+    if (event->u.window.error)
+        drop_window(window);
+    return true;
+}
+
 /* Says that the window has ended, and forgets it. */
 static void window_ended(struct front_window *window)
 {
-    const struct fabric_event event = {.type = FABRIC_EVENT_WINDOW_REVOKED,
-                                       .u.window = {{window->object.id}, window->cookie}};
+    const struct fabric_event event = {
+        .type = FABRIC_EVENT_WINDOW_REVOKED,
+        .u.window = {{window->object.id}, {window->device->object.id}, window->cookie, 0, 0}};
     assert(window->revoking);
     front_push(window->object.f, &event);
-    window->mr->windows--;
-    front_object_drop(&window->object);
+    drop_window(window);
 }
 
 enum fabric_error front_window_revoke(struct fabric *fabric, fabric_window handle)
 {
     struct front_window *window = handles_get(&front_of(fabric)->handles, handle.id, HANDLE_WINDOW);
     assert(!window->revoking); /* the handle is the fabric's now */
+    if (stop_opening(window) && PLANTED(front_opened_after_revoke))
+        say_opened(window);
     window->revoking = true;
     if (window->device->hca && window->mw.id)
         hca_mw_revoke(window->device->hca, window->mw);
@@ -205,6 +273,10 @@ enum fabric_error front_ah_create(struct fabric *fabric, fabric_device handle,
     if (!device->hca)
         return ERR_DEVICE_REMOVED;
     enum fabric_error error = hca_ah_create(device->hca, device->pd, av, &made);
+    if (!error && !front_reaches(device, av)) {
+        hca_ah_destroy(device->hca, made);
+        error = ERR_UNREACHABLE;
+    }
     if (error)
         return error;
     struct front_ah *ah = calloc(1, sizeof(*ah));
@@ -240,6 +312,7 @@ static void deliver_to(struct front_device *opener, const struct hca_event *even
     uint32_t id = (uint32_t)event->context;
     const struct front_qp *qp = event->qp.id ? handles_find(&f->handles, id, HANDLE_QP) : NULL;
     const struct front_cq *cq = cq_of(opener->of, event->cq);
+    assert(event->type < FABRIC_ASYNC_COUNT);
     *async = (struct fabric_async){
         .type = event->type, .device = {opener->object.id}, .port_num = event->port_num};
     if (event->qp.id) {
@@ -284,6 +357,7 @@ static void each(struct front_device *device, enum handle_kind kind,
                  void (*act)(struct front_object *object))
 {
     struct front_object *object = device->things, *next;
+    assert(kind != HANDLE_NONE && act);
     for (; object; object = next) {
         next = object->next;
         if (object->kind == kind)
@@ -296,7 +370,7 @@ static void end_qp(struct front_object *object)
     front_qp_end((struct front_qp *)object);
 }
 
-/* What it still owes, if anything, is the event of a revocation that was asked for. */
+/* What it still owes is the event of a revocation or of an opening, under a handle that is gone. */
 static void end_window(struct front_object *object)
 {
     struct front_window *window = (struct front_window *)object;
@@ -306,8 +380,13 @@ static void end_window(struct front_object *object)
         window_ended(window);
         return;
     }
-    window->mr->windows--;
-    front_object_drop(object);
+    bool owed = stop_opening(window) || front_take_opened(object->f, object->id);
+    window->error = ERR_DEVICE_REMOVED;
+    if (owed) {
+        say_opened(window);
+        front_queue_at(object->f, object->f->queue_count - 1)->settled = true;
+    }
+    drop_window(window);
 }
 
 static void end_mr(struct front_object *object)
@@ -339,6 +418,7 @@ void front_device_end(struct front_device *device)
     each(device, HANDLE_WINDOW, end_window);
     each(device, HANDLE_MR, end_mr);
     each(device, HANDLE_AH, end_ah);
+    each(device, HANDLE_RESOLVE, front_resolve_end);
     assert(!device->things);
     if (device->hca)
         (void)hca_pd_dealloc(device->hca, device->pd);
@@ -357,6 +437,7 @@ enum fabric_error front_device_close(struct fabric *fabric, fabric_device handle
 static void detach_cq(struct front_object *object)
 {
     struct front_cq *cq = (struct front_cq *)object;
+    assert(object->kind == HANDLE_CQ && cq->device->hca);
     front_drain(object->f, cq);
     handles_remove(&cq->device->of->cqs, cq->cq.id);
 }
@@ -368,14 +449,19 @@ static void detach_window(struct front_object *object)
     if (window->mw.id)
         hca_mw_end(window->device->hca, window->mw);
     window->mw.id = 0;
-    if (window->revoking)
+    if (window->revoking) {
         window_ended(window);
+    } else if (stop_opening(window)) {
+        window->error = ERR_DEVICE_REMOVED;
+        say_opened(window);
+    }
 }
 
 /* Packets under way may refer to the region; the program will take its memory back. */
 static void detach_mr(struct front_object *object)
 {
     struct front_mr *mr = (struct front_mr *)object;
+    assert(object->kind == HANDLE_MR);
     (void)hca_mr_deregister(mr->device->hca, mr->mr);
 }
 
@@ -385,5 +471,6 @@ void front_device_detach(struct front_device *device)
     each(device, HANDLE_CQ, detach_cq);
     each(device, HANDLE_WINDOW, detach_window);
     each(device, HANDLE_MR, detach_mr);
+    each(device, HANDLE_RESOLVE, front_resolve_detach);
     device->hca = NULL;
 }

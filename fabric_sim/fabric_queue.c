@@ -46,6 +46,7 @@ static void ledger_settle(struct ledger *ledger, uint64_t position, bool covers)
 {
     if (position < ledger->first)
         return;
+    assert(position < ledger->next);
     entry_at(ledger, position)->done = true;
     if (covers)
         ledger->first = position + 1;
@@ -150,6 +151,7 @@ void front_settle(struct sim_fabric *f, struct front_event *entry)
     if (entry->settled)
         return;
     struct ledger *ledger = ledger_of(f, wc->qp.id, wc->is_send);
+    assert(!entry->reminder);
     uint64_t position = wc->wr_id;
     assert(ledger && position >= ledger->first);
     wc->wr_id = entry_at(ledger, position)->wr_id;
@@ -158,6 +160,7 @@ void front_settle(struct sim_fabric *f, struct front_event *entry)
 
 void front_drain(struct sim_fabric *f, struct front_cq *cq)
 {
+    assert(cq->device->hca);
     for (size_t i = 0; i < f->queue_count; i++) {
         struct front_event *entry = front_queue_at(f, i);
         if (!entry->reminder || entry->event.u.wc.cq.id != cq->object.id)
@@ -224,6 +227,7 @@ static enum fabric_error post_recv(struct hca *hca, const struct front_qp *qp,
                                    const struct fabric_recv_wr *wr)
 {
     struct hca_sge sges[FABRIC_MAX_SGE];
+    assert((qp != NULL) != (srq != NULL) && wr->sge_count <= FABRIC_MAX_SGE);
     if (!hca)
         return ERR_DEVICE_REMOVED;
     translate(hca, wr->sges, sges, wr->sge_count, false);
@@ -312,6 +316,7 @@ static void fill_init(struct sim_fabric *f, struct front_qp *qp, const struct fa
 
 static void count_users(struct front_qp *qp, uint32_t by)
 {
+    assert(by == 1 || by == (uint32_t)-1);
     if (qp->send_cq)
         qp->send_cq->users += by;
     if (qp->recv_cq)
@@ -430,6 +435,7 @@ static void flush(struct front_qp *qp)
         qp->qp_num = info.qp_num;
         if (info.attr.state != FABRIC_QPS_RESET && info.attr.state != FABRIC_QPS_ERR)
             (void)hca_qp_modify(qp->device->hca, qp->qp, &attr, HCA_QP_STATE);
+        hca_dct_drain(qp->device->hca, qp->qp);
     }
     if (qp->device->hca && qp->send_cq)
         front_drain(f, qp->send_cq);
@@ -439,6 +445,11 @@ static void flush(struct front_qp *qp)
         told_flushed(qp, &qp->sends, qp->send_cq, true);
     if (qp->recv_cq)
         told_flushed(qp, &qp->receives, qp->recv_cq, false);
+}
+
+static bool is_port(const struct front_qp *qp, uint8_t port_num)
+{
+    return port_num > 0 && port_num <= net_node_ports(qp->device->of->node);
 }
 
 enum fabric_error front_qp_modify(struct fabric *fabric, fabric_qp handle,
@@ -457,6 +468,9 @@ enum fabric_error front_qp_modify(struct fabric *fabric, fabric_qp handle,
         return ERR_INVALID_ARGUMENT;
     if (attr->state == FABRIC_QPS_RESET && !PLANTED(front_reset_drops))
         flush(qp);
+    bool to_peer = attr->state == FABRIC_QPS_RTR && qp->type == FABRIC_QP_RC;
+    if (to_peer && is_port(qp, attr->av.port_num) && !front_reaches(qp->device, &attr->av))
+        return ERR_UNREACHABLE;
     fill_attr(attr, &wanted);
     return hca_qp_modify(qp->device->hca, qp->qp, &wanted, mask_of(qp, from, attr->state));
 }
@@ -480,6 +494,7 @@ enum fabric_error front_qp_query(struct fabric *fabric, fabric_qp handle,
 void front_qp_end(struct front_qp *qp)
 {
     flush(qp);
+    assert(PLANTED(front_flush_forgotten) || qp->sends.first == qp->sends.next);
     if (qp->device->hca && !PLANTED(front_destroyed_lives_on))
         hca_qp_destroy(qp->device->hca, qp->qp);
     count_users(qp, (uint32_t)-1);

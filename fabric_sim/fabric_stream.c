@@ -20,6 +20,7 @@ static void on_stream(void *context, struct stream *stream, enum stream_event ev
         [STREAM_WRITABLE] = FABRIC_EVENT_WRITABLE,
         [STREAM_CLOSED] = FABRIC_EVENT_CLOSED,
     };
+    assert(event <= STREAM_CLOSED && (error != FABRIC_OK) == (event == STREAM_CLOSED));
     const struct fabric_event told = {
         .type = types[event],
         .u.stream = {.stream = {(uint32_t)stream_tag(stream)}, .error = error}};
@@ -73,6 +74,7 @@ enum fabric_error front_listen(struct fabric *fabric, const char *address, uint6
 
 static void drop_stream(struct front_stream *stream, bool reset)
 {
+    assert(stream->object.kind == HANDLE_STREAM && stream->stream);
     stream_close(stream->stream, reset);
     front_object_drop(&stream->object);
 }
@@ -117,6 +119,14 @@ enum fabric_error front_connect(struct fabric *fabric, const char *address, uint
 enum fabric_error front_stream_peer(struct fabric *f, fabric_stream stream, char *out)
 {
     return stream_peer(stream_of(f, stream)->stream, out);
+}
+
+/* The control network of a host is no interface that the system files show. */
+enum fabric_error front_stream_local(struct fabric *f, fabric_stream stream, char *address,
+                                     char *netdev)
+{
+    netdev[0] = '\0';
+    return stream_local(stream_of(f, stream)->stream, address);
 }
 
 enum fabric_error front_stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie)
@@ -183,6 +193,7 @@ static struct sysfs_device *view_of(const struct sim_host *host, struct sysfs_vi
 {
     struct sysfs_device *devices = calloc(host->device_count + 1, sizeof(*devices));
     assert(devices);
+    assert(host->name[0]);
     *view = (struct sysfs_view){.node = host->name, .devices = devices, .ipoib_module = true};
     for (size_t i = 0; i < host->device_count; i++) {
         if (host->devices[i]->hca)
@@ -218,4 +229,37 @@ enum fabric_error front_sysfile_link(struct fabric *f, const char *path, char *b
     enum fabric_error error = sysfs_link(&view, path, buf, capacity);
     free(devices);
     return error;
+}
+
+static struct sysfs_port *interface_of(const struct sim_host *host, const char *name, size_t length)
+{
+    for (size_t i = 0; i < host->device_count; i++) {
+        struct sysfs_device *device = &host->devices[i]->sysfs;
+        for (uint8_t j = 0; host->devices[i]->hca && j < device->port_count; j++) {
+            struct sysfs_port *port = &device->ports[j];
+            if (strlen(port->netdev) == length && memcmp(port->netdev, name, length) == 0)
+                return port;
+        }
+    }
+    return NULL;
+}
+
+/* Files of IPoIB interfaces are written to; everything else that there is may only be read. */
+enum fabric_error front_sysfile_write(struct fabric *f, const char *path, const void *data,
+                                      size_t length)
+{
+    static const char folder[] = "/sys/class/net/";
+    char byte;
+    size_t got;
+    enum fabric_error there = front_sysfile_read(f, path, &byte, 1, &got);
+    if (there == ERR_NOT_FOUND)
+        return ERR_NOT_FOUND;
+    if (strncmp(path, folder, sizeof(folder) - 1) == 0) {
+        const char *name = path + sizeof(folder) - 1, *file = strchr(name, '/');
+        struct sysfs_port *port =
+            file ? interface_of(front_of(f)->host, name, (size_t)(file - name)) : NULL;
+        if (port && port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND)
+            return sysfs_ipoib_write(port, file + 1, data, length);
+    }
+    return ERR_ACCESS_DENIED;
 }

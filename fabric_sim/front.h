@@ -17,7 +17,7 @@ struct sim_world {
     struct net *net;
     struct sma *sma; /* null before the first sim_world_sma */
     struct stream_net *streams;
-    uint32_t caps;
+    fabric_caps caps;
     struct sim_host **hosts;
     size_t host_count;
     struct handles by_node; /* net node index + 1 -> device */
@@ -57,7 +57,7 @@ struct sim_device {
 };
 
 /* Bits that a fabric on this host may claim. */
-uint32_t sim_host_caps(const struct sim_host *host, uint32_t mask);
+fabric_caps sim_host_caps(const struct sim_host *host, fabric_caps mask);
 struct sim_fabric *sim_host_fabric(const struct sim_host *host, uint32_t serial);
 
 /* ------------------------------------------------------------------ things of one fabric */
@@ -93,6 +93,9 @@ struct front_window {
     struct front_mr *mr;
     hca_mw mw; /* id 0: it has ended at the device */
     uint64_t cookie;
+    uint32_t rkey;
+    sim_event opening;       /* 0: WINDOW_OPENED is in the queue or was polled */
+    enum fabric_error error; /* why it could not be opened */
     bool revoking;
 };
 
@@ -166,7 +169,7 @@ struct front_stream {
  * completion queue (so that it is the device that overruns), or whether its object still lives. */
 struct front_event {
     bool reminder; /* u.wc.cq names the completion queue to take the oldest from */
-    bool settled;  /* a completion that the ledger knows about already */
+    bool settled;  /* a completion that the ledger knows about already; a window that is gone */
     struct fabric_event event;
 };
 
@@ -176,7 +179,7 @@ struct sim_fabric {
     struct sim_fabric *next;
     struct sim *sim;
     uint32_t serial; /* upper half of the contexts that it gives to devices */
-    uint32_t caps;
+    fabric_caps caps;
     struct sim_fabric_hooks hooks;
     struct handles handles;
     struct front_object *devices, *listeners, *streams;
@@ -229,6 +232,17 @@ void front_device_detach(struct front_device *device);
 /* device_close without a word about asynchronous events. */
 void front_device_end(struct front_device *device);
 void front_streams_end(struct sim_fabric *f);
+
+/* fabric_device.c: whether WINDOW_OPENED is still to be told; after an error the window ends. */
+bool front_window_polled(struct sim_fabric *f, struct fabric_event *event);
+/* fabric.c: takes the WINDOW_OPENED of this window out of the queue; false when there is none. */
+bool front_take_opened(struct sim_fabric *f, uint32_t window);
+
+/* fabric_resolve.c: whether somebody would answer; always so where nobody is asked. */
+bool front_reaches(const struct front_device *device, const struct fabric_av *av);
+/* A look-up ends with its device: without a word, or told that the device was removed. */
+void front_resolve_end(struct front_object *object);
+void front_resolve_detach(struct front_object *object);
 
 void front_on_completion(void *context, struct hca *hca, hca_cq cq, bool solicited);
 void front_on_event(void *context, struct hca *hca);

@@ -17,6 +17,7 @@ static struct handle_slot *slot_of(const struct handles *handles, uint32_t id)
 {
     if (!handles->capacity)
         return NULL;
+    assert(id && (handles->capacity & (handles->capacity - 1)) == 0);
     uint32_t at = home(handles, id);
     while (handles->slots[at].id && handles->slots[at].id != id)
         at = (at + 1) & (handles->capacity - 1);
@@ -28,7 +29,7 @@ static void grow(struct handles *handles)
     struct handles bigger = *handles;
     bigger.capacity = handles->capacity ? handles->capacity * 2 : FIRST_CAPACITY;
     bigger.slots = calloc(bigger.capacity, sizeof(*bigger.slots));
-    assert(bigger.slots);
+    assert(bigger.slots && bigger.capacity > handles->count);
     for (uint32_t i = 0; i < handles->capacity; i++) {
         if (handles->slots[i].id)
             *slot_of(&bigger, handles->slots[i].id) = handles->slots[i];
@@ -83,6 +84,7 @@ void handles_remove(struct handles *handles, uint32_t id)
             hole = at;
         }
     }
+    assert(handles->count > 0);
     handles->slots[hole] = (struct handle_slot){0};
     handles->count--;
 }

@@ -18,6 +18,7 @@ enum handle_kind {
     HANDLE_SRQ,
     HANDLE_QP,
     HANDLE_AH,
+    HANDLE_RESOLVE,
     HANDLE_LISTENER,
     HANDLE_STREAM,
     HANDLE_TIMER,

@@ -6,15 +6,14 @@
 #include "fabric_sim/front.h"
 
 /* What this fabric never is: queue pairs that are idle notice nothing, and there are no VLANs. */
-#define NEVER ((uint32_t)(FABRIC_CAP_PEER_DEATH_NOTICED | FABRIC_CAP_VLAN))
+#define NEVER (FABRIC_CAP_PEER_DEATH_NOTICED | FABRIC_CAP_VLAN)
 /* What a device is or is not. */
 #define OF_DEVICES                                                                                 \
-    ((uint32_t)(FABRIC_CAP_DC | FABRIC_CAP_RC | FABRIC_CAP_RD_ATOMIC |                             \
-                FABRIC_CAP_SM_CHANGE_EVENT | FABRIC_CAP_GID_CACHE_STALE |                          \
-                FABRIC_CAP_RTR_MTU_CHECKED | FABRIC_CAP_SLID_CHECK |                               \
-                FABRIC_CAP_ACK_TIMEOUT_FLOOR))
+    (FABRIC_CAP_DC | FABRIC_CAP_RC | FABRIC_CAP_RD_ATOMIC | FABRIC_CAP_SM_CHANGE_EVENT |           \
+     FABRIC_CAP_GID_CACHE_STALE | FABRIC_CAP_RTR_MTU_CHECKED | FABRIC_CAP_SLID_CHECK |             \
+     FABRIC_CAP_ACK_TIMEOUT_FLOOR)
 
-struct sim_world *sim_world_create(uint64_t seed, uint32_t caps)
+struct sim_world *sim_world_create(uint64_t seed, fabric_caps caps)
 {
     struct sim_world *world = calloc(1, sizeof(*world));
     assert(world);
@@ -74,7 +73,7 @@ struct stream_net *sim_world_streams(const struct sim_world *world)
     return world->streams;
 }
 
-uint32_t sim_world_caps(const struct sim_world *world)
+fabric_caps sim_world_caps(const struct sim_world *world)
 {
     return world->caps;
 }
@@ -140,23 +139,25 @@ struct disk *sim_host_disk(const struct sim_host *host)
 
 void sim_host_jump_clock(struct sim_host *host, int64_t offset)
 {
+    assert(host);
     host->clock_offset += offset;
 }
 
-uint32_t sim_host_caps(const struct sim_host *host, uint32_t mask)
+fabric_caps sim_host_caps(const struct sim_host *host, fabric_caps mask)
 {
-    uint32_t devices = 0, ordered = host->device_count ? FABRIC_CAP_WRITE_ORDER : 0;
+    fabric_caps devices = 0, ordered = host->device_count ? FABRIC_CAP_WRITE_ORDER : 0;
     for (size_t i = 0; i < host->device_count; i++) {
-        uint32_t caps = host->devices[i]->init.profile->caps;
+        fabric_caps caps = host->devices[i]->init.profile->caps;
         devices |= caps & OF_DEVICES;
         ordered &= caps; /* a promise: only if all of them give it */
     }
-    uint32_t own = host->world->caps & ~(OF_DEVICES | FABRIC_CAP_WRITE_ORDER);
+    fabric_caps own = host->world->caps & ~(OF_DEVICES | FABRIC_CAP_WRITE_ORDER);
     return (own | ((devices | ordered) & host->world->caps)) & mask;
 }
 
 struct sim_fabric *sim_host_fabric(const struct sim_host *host, uint32_t serial)
 {
+    assert(serial <= host->last_serial);
     struct sim_fabric *f = host->fabrics;
     while (f && f->serial != serial)
         f = f->next;

@@ -40,13 +40,18 @@ static void destroy(struct testbed *tb)
     free(tb);
 }
 
-static struct testbed *create(const struct topology *topology, uint64_t seed, uint32_t caps,
-                              char *detail)
+static struct testbed *create(const struct topology *topology,
+                              const struct testbed_options *options, char *detail)
 {
+    assert(topology && options && detail);
+    if (options->inventory || options->plan) {
+        tb_say(detail, "the simulator has no machines: it takes no inventory and has no plan");
+        return NULL;
+    }
     struct testbed *tb = calloc(1, sizeof(*tb));
-    assert(tb && topology && detail);
+    assert(tb);
     tb->events_end = &tb->events;
-    tb->world = sim_world_create(seed, caps);
+    tb->world = sim_world_create(options->seed, options->caps);
     tb->sim = sim_world_sim(tb->world);
     tb->caps = sim_world_caps(tb->world);
     if (tb_build(tb, topology, detail))
@@ -60,7 +65,7 @@ struct sim_world *sim_testbed_world(struct testbed *tb)
     return tb->world;
 }
 
-static uint32_t caps(const struct testbed *tb)
+static fabric_caps caps(const struct testbed *tb)
 {
     return tb->caps;
 }
@@ -126,8 +131,16 @@ static enum testbed_result ask(struct testbed *tb, const char *name, const char 
     return node && tb_ask(node, query, answer) ? TESTBED_DONE : TESTBED_WRONG;
 }
 
+static enum testbed_result undo(struct testbed *tb, char *detail)
+{
+    assert(tb && detail);
+    tb_undo_all(tb);
+    return TESTBED_DONE;
+}
+
 static void next(struct testbed *tb, uint64_t deadline, struct testbed_event *out)
 {
+    assert(out);
     free(tb->told);
     tb->told = NULL;
     while (!tb->events) {
@@ -165,6 +178,6 @@ const struct testbed_ops sim_testbed = {
     .tell = tell,
     .ask = ask,
     .apply = tb_apply,
-    .undo = tb_undo_all,
+    .undo = undo,
     .next = next,
 };

@@ -23,6 +23,7 @@ struct query { /* "mlx5_0/1 pkey 1" */
 static bool take_word(const char **text, const char *stop, char *out, size_t size)
 {
     size_t length = strcspn(*text, stop);
+    assert(size > 1);
     if (length == 0 || length >= size)
         return false;
     memcpy(out, *text, length);
@@ -110,6 +111,7 @@ static bool answer_plain(const struct port_info *info, const char *what, char *a
 bool tb_ask(struct tb_node *node, const char *text, char *answer)
 {
     struct query query;
+    assert(text && answer);
     uint32_t address = stream_host_address(sim_host_streams(node->host));
     if (strcmp(text, "address") == 0) {
         tb_say(answer, "%u.%u.%u.%u", address >> 24, address >> 16 & 255, address >> 8 & 255,

@@ -24,6 +24,7 @@ static bool is_managed(const struct tb_target *target, char *detail)
 
 static bool takes_back(struct tb_target *target, enum testbed_word word, uint64_t value, bool on)
 {
+    assert(word < TESTBED_WORD_COUNT);
     target->inverse.word = word;
     target->inverse.value = value;
     target->inverse.on = on;
@@ -35,6 +36,7 @@ static bool takes_back(struct tb_target *target, enum testbed_word word, uint64_
 void tb_port_show_link(struct tb_port *port)
 {
     struct net_port *end = tb_net_port(port);
+    assert(end);
     if (net_port_peer(end))
         net_link_set_up(end, !port->down && !port->pulled);
 }
@@ -71,6 +73,7 @@ static void regain_gids(struct tb_port *port)
 static bool port_down(struct tb_target *target, const struct testbed_fault *fault, char *detail)
 {
     bool down = fault->word == TESTBED_PORT_DOWN;
+    assert(target->port && (down || fault->word == TESTBED_PORT_UP));
     (void)detail;
     if (target->port->down == down)
         return true;
@@ -86,6 +89,7 @@ static bool port_down(struct tb_target *target, const struct testbed_fault *faul
 static bool cable(struct tb_target *target, const struct testbed_fault *fault, char *detail)
 {
     bool pull = fault->word == TESTBED_CABLE_PULL;
+    assert(target->port && (pull || fault->word == TESTBED_CABLE_PLUG));
     if (!net_port_peer(tb_net_port(target->port))) {
         tb_say(detail, "no cable is plugged into %s of node '%s'", sim_device_name(target->device),
                target->node->name);
@@ -103,6 +107,7 @@ static bool link_fault(struct tb_target *target, const struct testbed_fault *fau
 {
     struct tb_port *port = target->port;
     struct net_port *from = tb_net_port(port);
+    assert(port && port->node == target->node);
     uint32_t ppm = fault->value < 1000000 ? (uint32_t)fault->value : 1000000;
     if (!net_port_peer(from)) {
         tb_say(detail, "nothing is plugged into %s of node '%s'", sim_device_name(target->device),
@@ -370,6 +375,7 @@ static bool sl_map(struct tb_target *target, const struct testbed_fault *fault, 
 static bool sm_life(struct tb_target *target, const struct testbed_fault *fault, char *detail)
 {
     struct tb_sm *sm = target->sm;
+    assert(sm->sm);
     (void)detail;
     if (fault->word == TESTBED_SM_RESTART) {
         sm_restart(sm->sm, true);

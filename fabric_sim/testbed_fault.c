@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fault words: what they are about, whether this fabric can, and taking them back. */
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,10 +108,63 @@ static bool carry_out(struct tb_target *target, const struct testbed_fault *faul
     return act(target, fault, detail);
 }
 
+/* Words that take each other back are one. */
+static enum testbed_word family(enum testbed_word word)
+{
+    switch (word) {
+    case TESTBED_PORT_UP:
+        return TESTBED_PORT_DOWN;
+    case TESTBED_CABLE_PLUG:
+        return TESTBED_CABLE_PULL;
+    case TESTBED_SM_START:
+        return TESTBED_SM_STOP;
+    case TESTBED_DEVICE_RETURN:
+        return TESTBED_DEVICE_REMOVE;
+    case TESTBED_PROCESS_RESTART:
+        return TESTBED_PROCESS_KILL;
+    case TESTBED_POWER_RETURN:
+        return TESTBED_POWER_LOSS;
+    default:
+        return word;
+    }
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static const struct tb_network *network_of_sm(struct testbed *tb, const char *name)
+{
+    char detail[TESTBED_DETAIL];
+    const struct tb_sm *sm = name ? tb_sm(tb, name, detail) : NULL;
+    return sm ? sm->network : NULL;
+}
+
+/* Whether both take the same thing back, so that the older one, which knows how it was before any
+ * fault, is enough. */
+static bool same_thing(struct testbed *tb, const struct tb_undo *a, const struct tb_undo *b)
+{
+    const struct testbed_fault *x = &a->fault, *y = &b->fault;
+    if (a->kind != b->kind || a->port != b->port || family(x->word) != family(y->word))
+        return false;
+    if (x->word == TESTBED_LID_SWAP) /* twice is not once */
+        return false;
+    if (x->word == TESTBED_SM_HANDOVER)
+        return network_of_sm(tb, x->sm) == network_of_sm(tb, y->sm);
+    return same_name(x->node, y->node) && same_name(x->device, y->device) && x->port == y->port &&
+           same_name(x->sm, y->sm) && same_name(x->network, y->network) &&
+           same_name(x->peer, y->peer) && x->index == y->index;
+}
+
 void tb_undo_later(struct testbed *tb, const struct tb_undo *undo)
 {
+    for (const struct tb_undo *older = tb->undos; older; older = older->next) {
+        if (same_thing(tb, older, undo) && !PLANTED(testbed_undo_twice))
+            return;
+    }
     struct tb_undo *kept = malloc(sizeof(*kept));
-    assert(kept);
+    assert(kept && (undo->kind == UNDO_FAULT) == (undo->port == NULL));
     *kept = *undo;
     kept->next = tb->undos;
     tb->undos = kept;
@@ -119,10 +172,11 @@ void tb_undo_later(struct testbed *tb, const struct tb_undo *undo)
 
 static void trace_fault(struct testbed *tb, const struct testbed_fault *fault, const char *what)
 {
-    SIM_TRACE(tb->sim, "testbed", "%s %s%s%s%s%s%s%s", what, words[fault->word].name,
-              fault->node ? " node=" : "", fault->node ? fault->node : "", fault->sm ? " sm=" : "",
-              fault->sm ? fault->sm : "", fault->network ? " network=" : "",
-              fault->network ? fault->network : "");
+    SIM_TRACE(tb->sim, "testbed", "%s %s%s%s%s%s%s%s index=%u value=%" PRIu64 " on=%d", what,
+              words[fault->word].name, fault->node ? " node=" : "", fault->node ? fault->node : "",
+              fault->sm ? " sm=" : "", fault->sm ? fault->sm : "",
+              fault->network ? " network=" : "", fault->network ? fault->network : "", fault->index,
+              fault->value, fault->on);
 }
 
 enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fault, char *detail)
@@ -130,7 +184,7 @@ enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fau
     struct tb_target target = {.tb = tb, .inverse.word = TESTBED_WORD_COUNT};
     assert(fault->word < TESTBED_WORD_COUNT);
     const struct word *word = &words[fault->word];
-    if (!(tb->caps & 1u << word->cap) && !PLANTED(testbed_lack_ignored)) {
+    if (!(tb->caps & UINT64_C(1) << word->cap) && !PLANTED(testbed_lack_ignored)) {
         tb_say(detail, "%s needs the capability %s", word->name, fabric_cap_name(word->cap));
         return TESTBED_LACKS;
     }
@@ -152,6 +206,7 @@ static void restore_pkeys(struct testbed *tb, const struct tb_undo *undo)
 {
     uint64_t guid = tb_port_guid(undo->port);
     uint16_t now[PORT_PKEYS];
+    assert(undo->kind == UNDO_PKEYS);
     for (size_t i = 0; i < tb->sm_count; i++) {
         struct tb_sm *sm = &tb->sms[i];
         if (sm->network != undo->port->network)
@@ -166,6 +221,7 @@ static void restore_pkeys(struct testbed *tb, const struct tb_undo *undo)
 
 static void restore_gids(const struct tb_undo *undo)
 {
+    assert(undo->kind == UNDO_GIDS);
     struct net_port *port = tb_net_port(undo->port);
     struct port_info *info = net_port_info(port), before = *info;
     memcpy(info->gids, undo->gids, sizeof(info->gids));

@@ -26,13 +26,12 @@ static void say_missing(char *detail, const char *what, const char *name, const 
         tb_say(detail, "there is no %s '%.60s'; did you mean '%s'?", what, name, near);
         return;
     }
-    tb_say(detail, "there is no %s '%.60s'; there is: ", what, name ? name : "");
+    tb_say(detail, "there is no %s '%.60s'; there is: %s", what, name ? name : "",
+           count ? "" : "none");
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(detail);
         snprintf(detail + used, TESTBED_DETAIL - used, "%s%s", i ? ", " : "", names[i]);
     }
-    if (count == 0)
-        strncat(detail, "none", TESTBED_DETAIL - strlen(detail) - 1);
 }
 
 struct tb_node *tb_node(struct testbed *tb, const char *name, char *detail)
@@ -104,6 +103,7 @@ struct sim_device *tb_device(struct tb_node *node, const char *name, char *detai
 struct tb_port *tb_port(struct tb_node *node, const char *device, uint8_t port_num, char *detail)
 {
     const struct sim_device *of = tb_device(node, device, detail);
+    assert(node->port_count == 0 || node->ports);
     uint8_t wanted = port_num ? port_num : 1;
     for (size_t i = 0; of && i < node->port_count; i++) {
         if (node->ports[i].device == of && node->ports[i].port_num == wanted)
@@ -128,6 +128,7 @@ uint64_t tb_port_guid(const struct tb_port *port)
 struct tb_sm *tb_master(struct testbed *tb, const struct tb_network *network)
 {
     struct tb_sm *first = NULL;
+    assert(network);
     for (size_t i = 0; i < tb->sm_count; i++) {
         struct tb_sm *sm = &tb->sms[i];
         if (sm->network != network)

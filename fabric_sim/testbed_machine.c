@@ -7,6 +7,7 @@
 
 static bool takes_back(struct tb_target *target, enum testbed_word word, bool on)
 {
+    assert(word < TESTBED_WORD_COUNT && target->inverse.word == TESTBED_WORD_COUNT);
     target->inverse.word = word;
     target->inverse.on = on;
     return true;
@@ -93,6 +94,7 @@ static bool device(struct tb_target *target, const struct testbed_fault *fault, 
 static bool add_rule(struct tb_target *target, const struct layer_fault_rule *rule, char *detail)
 {
     struct tb_node *node = target->node;
+    assert(rule->nth > 0);
     if (node->rule_count == LAYER_FAULT_RULES) {
         tb_say(detail, "node '%s' has %d such rules already", node->name, LAYER_FAULT_RULES);
         return false;
@@ -167,6 +169,7 @@ static bool process(struct tb_target *target, const struct testbed_fault *fault,
 
 static void set_power(struct tb_node *node, bool on)
 {
+    assert(node->off == on);
     node->off = !on;
     stream_host_set_power(sim_host_streams(node->host), on);
     for (size_t i = 0; i < sim_device_count(node->host); i++) {

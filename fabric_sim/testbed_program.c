@@ -13,6 +13,7 @@
 void tb_tell(struct testbed *tb, enum testbed_event_type type, struct tb_node *node,
              const char *text, enum fabric_log_level level, enum fabric_error error)
 {
+    assert(node && text && type <= TESTBED_EVENT_EXITED);
     size_t length = strlen(text) + 1;
     struct tb_event *event = malloc(sizeof(*event) + length);
     assert(event);
@@ -58,6 +59,7 @@ static void run(struct tb_node *node)
 {
     struct fabric_event events[EVENTS_AT_ONCE];
     size_t count;
+    assert(node->fabric && node->state);
     do {
         count = 0;
         (void)fabric_poll(node->fabric, events, EVENTS_AT_ONCE, 0, &count);
@@ -105,6 +107,7 @@ static bool make_fabric(struct tb_node *node)
 
 static void drop_fabric(struct tb_node *node)
 {
+    assert(node->fabric && node->base);
     (void)fabric_destroy(node->fabric);
     node->fabric = node->faults = node->base = NULL;
     node->state = NULL;
@@ -119,6 +122,7 @@ static void drop_fabric(struct tb_node *node)
 static void start(struct tb_node *node)
 {
     void *state = NULL;
+    assert(node->program && !node->fabric);
     bool made = make_fabric(node);
     assert(made);
     SIM_TRACE(node->tb->sim, node->name, "start %s", node->program->name);
@@ -192,6 +196,7 @@ enum testbed_result tb_command(struct tb_node *node, const char *json, char *det
 
 void tb_freeze(struct tb_node *node, bool on)
 {
+    assert(node->fabric || !node->commands);
     node->frozen = on;
     while (!on && node->commands && node->fabric) {
         struct tb_command *command = node->commands;

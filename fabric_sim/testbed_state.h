@@ -84,7 +84,7 @@ struct tb_undo {
 struct testbed {
     struct sim_world *world;
     struct sim *sim;
-    uint32_t caps;
+    fabric_caps caps;
     struct tb_network *networks;
     size_t network_count;
     struct tb_sm *sms;

@@ -35,7 +35,7 @@ static void copy_name(char *to, const char *from)
 
 static bool lacks(const struct builder *b, enum fabric_cap_bit bit)
 {
-    if (b->tb->caps & 1u << bit)
+    if (b->tb->caps & UINT64_C(1) << bit)
         return false;
     tb_say(b->detail, "the fabric lacks the capability %s, which the topology needs",
            fabric_cap_name(bit));
@@ -219,6 +219,7 @@ static void put_gid(struct port_info *info, uint32_t index, const union fabric_g
                     enum fabric_gid_type type, const char *netdev)
 {
     struct port_gid *entry = &info->gids[index];
+    assert(index < PORT_GIDS);
     *entry = (struct port_gid){.gid = *gid, .type = (uint8_t)type};
     if (netdev)
         memcpy(entry->netdev, netdev, sizeof(entry->netdev));
@@ -245,6 +246,7 @@ static void default_gids(struct port_info *info, size_t node, unsigned interface
 static uint8_t mtu_of_frames(uint32_t netdev_mtu)
 {
     uint8_t code = FABRIC_MTU_256;
+    assert(netdev_mtu > 0);
     while (code < FABRIC_MTU_4096 &&
            fabric_mtu_bytes((enum fabric_mtu)(code + 1)) + ROCE_OVERHEAD <= netdev_mtu)
         code++;
@@ -440,6 +442,7 @@ static void give_partitions(const struct topology_subnet *subnet, const struct t
                             struct sm *sm)
 {
     uint64_t guid = tb_port_guid(port);
+    assert(subnet->partition_count > 0);
     bool cleared = false;
     for (size_t i = 0; i < subnet->partition_count; i++) {
         const struct topology_partition *partition = &subnet->partitions[i];
@@ -463,9 +466,10 @@ static void give_partitions(const struct topology_subnet *subnet, const struct t
 static void start_manager(void *object, uint64_t arg)
 {
     struct tb_sm *sm = object;
+    assert(sm->sm);
     (void)arg;
     sm->started = true;
-    sm_start(sm->sm);
+    sm_start(sm->sm); /* nothing when a fault word has started it already */
 }
 
 static void set_policy(struct builder *b, const struct topology_subnet *subnet, struct tb_sm *sm)

@@ -19,7 +19,7 @@ static bool overran(const struct hca *hca, uint32_t id)
 }
 
 /* An overrun CQ takes its queue pairs with it (chapter 11.6.3.1), once nobody is in the middle of
- * a flush. */
+ * a flush: also those that come into use later, at their first completion. */
 static void overrun_due(void *object, uint64_t unused)
 {
     (void)unused;
@@ -35,16 +35,17 @@ static void overrun_due(void *object, uint64_t unused)
 
 static void cq_overrun(struct hca *hca, struct cq_state *cq)
 {
-    if (cq->overrun)
-        return;
+    bool told = cq->overrun;
     cq->overrun = true;
+    if (!hca->overrun && !(told && PLANTED(hca_overrun_cq_swallows)))
+        hca->overrun = sim_in(hca->sim, 0, overrun_due, hca, 0);
+    if (told)
+        return;
     struct hca_event event = {.kind = HCA_EVENT_ASYNC,
                               .type = FABRIC_ASYNC_CQ_ERR,
                               .cq = {cq->slot.id},
                               .context = cq->context};
     event_push(hca, &event);
-    if (!hca->overrun)
-        hca->overrun = sim_in(hca->sim, 0, overrun_due, hca, 0);
 }
 
 void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t qp_id,

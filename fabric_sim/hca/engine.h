@@ -49,19 +49,22 @@ struct requester {
     uint64_t connection; /* number of the connection; its low bits are in all packets of it */
 };
 
-struct resource { /* a READ or an atomic: kept so that a duplicate can be answered */
+struct resource {      /* a READ or an atomic: kept so that a duplicate can be answered */
+    uint64_t position; /* of first_psn, see responder.position */
     uint32_t first_psn, last_psn;
     uint32_t cursor; /* next response to send, when pending */
     uint32_t rkey, length;
     uint64_t va, result;
     struct payload *payload;
     bool used, pending, sending, atomic;
+    bool answered; /* wholly, once: what is pending now is a repetition */
 };
 
 enum ack_kind { ACK_NONE, ACK_ACK, ACK_NAK };
 
 struct responder {
-    uint32_t epsn; /* expected PSN */
+    uint32_t epsn;     /* expected PSN */
+    uint64_t position; /* PSNs executed before it: tells a PSN from the same one a wrap ago */
     uint32_t msn;
     uint8_t previous; /* operation of the message under way, ENGINE_NO_OPCODE when there is none */
     bool nak_sent;    /* waits for the expected PSN, says nothing meanwhile */
@@ -86,7 +89,9 @@ struct responder {
 
     struct resource resources[ENGINE_RESOURCES];
     uint32_t resource_head; /* counter of the next one */
+    uint32_t answering;     /* counter of the oldest pending one, or of one before it */
     uint32_t pending;       /* resources with responses to send */
+    uint32_t unanswered;    /* resources of which some response never went out */
 };
 
 struct qp_context {
@@ -138,7 +143,7 @@ struct hca {
     const char *label; /* of trace lines */
     char name[FABRIC_NAME_MAX];
     const struct hca_profile *profile;
-    uint32_t caps;
+    fabric_caps caps;
     uint64_t sys_image_guid;
     bool removed, discard_payload;
     sim_event overrun; /* queue pairs of an overrun CQ are about to end */
@@ -156,9 +161,9 @@ struct hca {
     uint32_t event_head, event_tail, event_capacity;
 };
 
-static inline bool hca_has(const struct hca *hca, enum fabric_cap cap)
+static inline bool hca_has(const struct hca *hca, fabric_caps cap)
 {
-    return (hca->caps & (uint32_t)cap) != 0;
+    return (hca->caps & cap) != 0;
 }
 
 /* ---- port.c: sending and receiving */

@@ -142,7 +142,7 @@ const struct hca_profile *hca_profile(const struct hca *hca)
     return hca->profile;
 }
 
-uint32_t hca_caps(const struct hca *hca)
+fabric_caps hca_caps(const struct hca *hca)
 {
     return hca->caps;
 }

@@ -50,7 +50,7 @@ struct hca_init {
     struct net_node *node; /* kind NET_HCA; its owner becomes this HCA */
     const char *name;      /* mlx5_0 */
     const struct hca_profile *profile;
-    uint32_t caps;           /* masks profile->caps; all ones: everything */
+    fabric_caps caps;        /* masks profile->caps; all ones: everything */
     uint64_t sys_image_guid; /* 0: the node's GUID */
     bool discard_payload;    /* benchmarks: packets are complete, but no payload is copied */
 };
@@ -64,8 +64,8 @@ void hca_destroy(struct hca *hca);
 const char *hca_name(const struct hca *hca);
 struct net_node *hca_node(const struct hca *hca);
 const struct hca_profile *hca_profile(const struct hca *hca);
-uint32_t hca_caps(const struct hca *hca); /* effective: the profile's, masked */
-size_t hca_memory(const struct hca *hca); /* bytes held */
+fabric_caps hca_caps(const struct hca *hca); /* effective: the profile's, masked */
+size_t hca_memory(const struct hca *hca);    /* bytes held */
 
 /* The device vanishes (vol. 1, chapter 11.6.3.3): posts not yet complete are completed as
  * WR_FLUSH_ERR, windows being revoked end, then DEVICE_FATAL is raised and nothing after it. */
@@ -197,6 +197,8 @@ struct hca_wc {
     bool is_send, with_imm, with_grh;
 };
 
+/* A completion without room raises CQ_ERR, once, and is lost; from then on the CQ takes nothing,
+ * and whatever completes to it sends its queue pair to ERR (vol. 1, chapter 11.6.3.1). */
 enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t context, hca_cq *out);
 /* invalid_argument while a queue pair uses it. Completions not polled are gone. */
 enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq cq);
@@ -282,7 +284,7 @@ struct hca_qp_info {
 };
 
 /* In RESET. Errors: dc_unsupported, not_supported (type), invalid_argument (limits, a DCT without
- * an SRQ), resources_exhausted. */
+ * an SRQ, a CQ that overran), resources_exhausted. */
 enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init, hca_qp *out);
 /* Vol. 1, chapter 11.2.4.2. Errors, with nothing changed: invalid_argument (transition, attribute
  * missing, not allowed or out of range), pkey_index_range, pkey_empty, grh_unavailable,
@@ -294,10 +296,14 @@ enum fabric_error hca_qp_modify(struct hca *hca, hca_qp qp, const struct hca_qp_
 uint32_t hca_qp_required_mask(enum hca_qp_type type, enum fabric_qp_state from,
                               enum fabric_qp_state to);
 enum fabric_error hca_qp_query(const struct hca *hca, hca_qp qp, struct hca_qp_info *out);
+/* A DCT lets go of its initiators, as a device does before such a queue pair is destroyed: the
+ * receives that they had taken from the SRQ complete as WR_FLUSH_ERR. Nothing for other types. */
+void hca_dct_drain(struct hca *hca, hca_qp qp);
 /* No peer reaches memory through it after it returned. What was accepted is dropped; completions
  * already in a CQ stay there. Never fails. */
 void hca_qp_destroy(struct hca *hca, hca_qp qp);
-/* UD: packets to this multicast group come too. invalid_argument, resources_exhausted. */
+/* UD: packets to this multicast group come too, once each, however often it is attached.
+ * invalid_argument, resources_exhausted. */
 enum fabric_error hca_qp_attach(struct hca *hca, hca_qp qp, const union fabric_gid *gid,
                                 uint16_t mlid);
 void hca_qp_detach(struct hca *hca, hca_qp qp, const union fabric_gid *gid, uint16_t mlid);

@@ -33,7 +33,8 @@ static void land(struct qp_context *ctx, const struct packet *packet, uint32_t f
     if (ctx->hca->discard_payload)
         return;
     const uint8_t *bytes = packet->payload->bytes + packet->payload_offset;
-    memcpy(key_host(key, packet->va + from), bytes + from, to - from);
+    /* Both may be the same region, on one host. */
+    memmove(key_host(key, packet->va + from), bytes + from, to - from);
 }
 
 static struct packet *held_pop(struct responder *rsp)

@@ -80,7 +80,7 @@ bool memory_scatter(const struct qp_context *ctx, const struct hca_sge *sges, ui
         if (!key)
             return false;
         if (!ctx->hca->discard_payload)
-            memcpy(key_host(key, piece.addr), bytes, part);
+            memmove(key_host(key, piece.addr), bytes, part); /* a region may be its own peer */
         bytes += part;
         length -= part;
         offset = 0;

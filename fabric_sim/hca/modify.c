@@ -2,6 +2,7 @@
 #include "fabric_sim/hca/engine.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "src/fabric/planted.h"
 
@@ -162,6 +163,18 @@ enum fabric_error hca_qp_query(const struct hca *hca, hca_qp handle, struct hca_
     return FABRIC_OK;
 }
 
+static struct mcast_state *member_find(const struct hca *hca, hca_qp qp,
+                                       const union fabric_gid *gid, uint16_t mlid)
+{
+    for (uint32_t i = 0; i < hca->mcasts.used; i++) {
+        struct mcast_state *member = table_at(&hca->arena, &hca->mcasts, i);
+        if (member->slot.id && member->qp == qp.id && member->mlid == mlid &&
+            memcmp(&member->gid, gid, sizeof(*gid)) == 0)
+            return member;
+    }
+    return NULL;
+}
+
 enum fabric_error hca_qp_attach(struct hca *hca, hca_qp handle, const union fabric_gid *gid,
                                 uint16_t mlid)
 {
@@ -170,6 +183,8 @@ enum fabric_error hca_qp_attach(struct hca *hca, hca_qp handle, const union fabr
         return ERR_DEVICE_REMOVED;
     if (qp->type != HCA_QP_UD || gid->raw[0] != 0xff)
         return ERR_INVALID_ARGUMENT; /* chapter 10.5.2: multicast GIDs, unreliable datagrams */
+    if (member_find(hca, handle, gid, mlid) && !PLANTED(hca_attached_twice))
+        return FABRIC_OK;
     struct mcast_state *member = table_take(&hca->arena, &hca->mcasts);
     if (!member)
         return ERR_RESOURCES_EXHAUSTED;
@@ -182,14 +197,7 @@ enum fabric_error hca_qp_attach(struct hca *hca, hca_qp handle, const union fabr
 void hca_qp_detach(struct hca *hca, hca_qp handle, const union fabric_gid *gid, uint16_t mlid)
 {
     assert(gid);
-    for (uint32_t i = 0; i < hca->mcasts.used; i++) {
-        struct mcast_state *member = table_at(&hca->arena, &hca->mcasts, i);
-        bool same = member->slot.id && member->qp == handle.id && member->mlid == mlid;
-        for (int byte = 0; same && byte < 16; byte++)
-            same = member->gid.raw[byte] == gid->raw[byte];
-        if (same) {
-            table_put(&hca->arena, &hca->mcasts, member->slot.id);
-            return;
-        }
-    }
+    const struct mcast_state *member = member_find(hca, handle, gid, mlid);
+    if (member)
+        table_put(&hca->arena, &hca->mcasts, member->slot.id);
 }

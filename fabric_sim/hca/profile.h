@@ -14,7 +14,7 @@ struct hca_profile {
     const char *fw_ver;
     uint32_t vendor_id, vendor_part_id, hw_ver;
     enum fabric_link_layer link_layer; /* UNSPECIFIED: either, as the network says */
-    uint32_t caps;                     /* set of enum fabric_cap that depend on the device */
+    fabric_caps caps;                  /* those that depend on the device */
 
     /* Asynchronous events, where devices differ. */
     bool port_err_on_init; /* PORT_ERR also on reaching INIT, not only on leaving ACTIVE */

@@ -95,14 +95,21 @@ void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state)
 static void stop(struct qp_context *ctx)
 {
     assert(!ctx->dcr); /* a DC responder ends with its target */
-    timer_stop(ctx);
     ctx->req.rnr_waiting = false;
+    timer_stop(ctx);
     landing_abandon(ctx);
     resources_drop(ctx);
     dc_drop_all(ctx);
     ctx->rsp.ack = ACK_NONE;
     ctx->rsp.nak_sent = ctx->rsp.fatal = false;
     ctx->rsp.previous = ENGINE_NO_OPCODE;
+}
+
+static void flush_initiators(struct qp_context *target)
+{
+    for (struct qp_context *dcr = target->dcr_first; dcr; dcr = dcr->dcr_next)
+        if (!PLANTED(hca_dct_receive_lost))
+            qp_flush_recvs(dcr);
 }
 
 /* Chapter 10.3.1.7: sends first, then receives, each in the order of posting. With an SRQ the
@@ -112,8 +119,7 @@ void qp_enter_error(struct qp_context *ctx)
     if (ctx->qp->state == FABRIC_QPS_ERR)
         return;
     qp_set_state(ctx, FABRIC_QPS_ERR);
-    for (struct qp_context *dcr = ctx->dcr_first; dcr; dcr = dcr->dcr_next)
-        qp_flush_recvs(dcr);
+    flush_initiators(ctx);
     stop(ctx);
     qp_flush_sends(ctx);
     qp_flush_recvs(ctx);
@@ -172,6 +178,17 @@ uint32_t qp_next_recv_length(const struct qp_context *ctx)
 
 /* ------------------------------------------------------------------ create, destroy */
 
+static struct cq_state *cq_find(const struct hca *hca, uint32_t id)
+{
+    return id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
+}
+
+static bool overran(const struct hca *hca, uint32_t id)
+{
+    const struct cq_state *cq = cq_find(hca, id);
+    return cq && cq->overrun;
+}
+
 static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_init *init)
 {
     const struct hca_profile *limits = hca->profile;
@@ -184,14 +201,11 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
         init->max_send_sge > limits->max_sge || init->max_recv_sge > limits->max_sge ||
         init->max_inline > limits->max_inline)
         return ERR_INVALID_ARGUMENT;
+    if (overran(hca, init->send_cq.id) || overran(hca, init->recv_cq.id))
+        return ERR_INVALID_ARGUMENT;
     if (init->type == HCA_QP_DCT && !init->srq.id && !PLANTED(hca_dct_without_srq))
         return ERR_INVALID_ARGUMENT;
     return FABRIC_OK;
-}
-
-static struct cq_state *cq_find(const struct hca *hca, uint32_t id)
-{
-    return id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
 }
 
 /* Counts (or uncounts) the queue pair at what it uses. */
@@ -297,6 +311,13 @@ void context_free(struct qp_context *ctx)
     hca->contexts[slot_index(&ctx->qp->slot)] = NULL;
     free(ctx->req.slots);
     free(ctx);
+}
+
+void hca_dct_drain(struct hca *hca, hca_qp handle)
+{
+    struct qp_context *ctx = context_of(hca, qp_find(hca, handle));
+    flush_initiators(ctx);
+    dc_drop_all(ctx);
 }
 
 void hca_qp_destroy(struct hca *hca, hca_qp handle)

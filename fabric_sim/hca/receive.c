@@ -17,8 +17,9 @@ static bool gid_equal(const union fabric_gid *a, const union fabric_gid *b)
 
 static bool gid_is_own(const struct port_info *info, const union fabric_gid *gid)
 {
+    bool infiniband = info->link_layer != FABRIC_LINK_LAYER_ETHERNET;
     for (uint16_t i = 0; i < info->gid_count; i++)
-        if (gid_equal(&info->gids[i].gid, gid))
+        if (rules_gid(&info->gids[i].gid, gid, infiniband))
             return true;
     return false;
 }
@@ -41,14 +42,17 @@ static const char *not_for_port(const struct hca_port *port, const struct packet
     return NULL;
 }
 
-/* Chapter 9.6.1.2.1: transport and type agree, and the queue pair receives. A requester takes only
- * responses, a target only requests. */
-static const char *wrong_queue_pair(const struct qp_context *ctx, const struct packet *packet)
+/* Chapter 9.6.1.2.1: the queue pair is one of this port, transport and type agree, and it receives.
+ * A requester takes only responses, a target only requests. */
+static const char *wrong_queue_pair(const struct qp_context *ctx, const struct hca_port *port,
+                                    const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
     assert(ctx->transport == BTH_RC || ctx->transport == BTH_UD || ctx->transport == BTH_DC);
     bool response = kind == RULES_RESPONSE;
     uint8_t state = ctx->qp->state;
+    if (ctx->qp->attr.port_num != port->info->port_num && !PLANTED(hca_port_unchecked))
+        return "port";
     if (ctx->transport != (packet->opcode & 0xe0))
         return "transport";
     if (ctx->qp->type == HCA_QP_DCI ? !response : (ctx->qp->type == HCA_QP_DCT && response))
@@ -82,14 +86,12 @@ static bool pkey_matches(struct hca_port *port, const struct qp_context *ctx,
 static const char *wrong_peer(const struct hca *hca, const struct qp_context *ctx,
                               const struct hca_port *port, const struct packet *packet)
 {
-    if (ctx->qp->attr.port_num != port->info->port_num)
-        return "port";
     if (!rules_grh(ctx->av.is_global, packet->is_global))
         return "GRH";
     if (ctx->qp->type == HCA_QP_DCT)
         return NULL;
     bool ethernet = port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
-    if (packet->is_global && !gid_equal(&packet->sgid, &ctx->av.grh.dgid))
+    if (packet->is_global && !rules_gid(&ctx->av.grh.dgid, &packet->sgid, !ethernet))
         return "SGID";
     if (!ethernet && hca_has(hca, FABRIC_CAP_SLID_CHECK) && !rules_slid(ctx->av.dlid, packet->slid))
         return "SLID";
@@ -148,7 +150,7 @@ void receive_packet(struct hca *hca, struct hca_port *port, struct packet *packe
         packet_drop(hca, packet, "no such QP");
         return;
     }
-    reason = wrong_queue_pair(ctx, packet);
+    reason = wrong_queue_pair(ctx, port, packet);
     if (!reason && !pkey_matches(port, ctx, packet))
         reason = "P_Key";
     if (!reason && ctx->qp->type != HCA_QP_UD)

@@ -34,6 +34,7 @@ void send_slot_release(struct hca *hca, struct send_slot *slot)
 void requester_reset(struct qp_context *ctx)
 {
     struct requester *req = &ctx->req;
+    req->restarting = req->rnr_waiting = req->connected = false;
     timer_stop(ctx);
     uint32_t psn = ctx->qp->attr.sq_psn;
     req->next_psn = req->una_psn = req->sent_psn = req->tx_psn = psn;
@@ -42,20 +43,26 @@ void requester_reset(struct qp_context *ctx)
     req->reads = 0;
     req->retry_left = ctx->qp->attr.retry_cnt;
     req->rnr_left = ctx->qp->attr.rnr_retry;
-    req->restarting = req->rnr_waiting = req->connected = false;
 }
 
 /* ------------------------------------------------------------------ sending */
 
+static bool same_route(const struct fabric_grh *a, const struct fabric_grh *b)
+{
+    return a->sgid_index == b->sgid_index && a->hop_limit == b->hop_limit &&
+           a->traffic_class == b->traffic_class && a->flow_label == b->flow_label &&
+           memcmp(&a->dgid, &b->dgid, sizeof(a->dgid)) == 0;
+}
+
+/* Over the same way, so that a connection never changes it in between. */
 static bool same_target(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
     const struct requester *req = &ctx->req;
+    const struct fabric_av *av = &ctx->av;
     return req->dct_num == wqe->dest_qp && req->dc_key == wqe->dc_access_key &&
-           ctx->av.dlid == wqe->av.dlid && ctx->av.sl == wqe->av.sl &&
-           ctx->av.src_path_bits == wqe->av.src_path_bits &&
-           ctx->av.is_global == wqe->av.is_global &&
-           (!wqe->av.is_global ||
-            memcmp(&ctx->av.grh.dgid, &wqe->av.grh.dgid, sizeof(wqe->av.grh.dgid)) == 0);
+           av->dlid == wqe->av.dlid && av->sl == wqe->av.sl &&
+           av->src_path_bits == wqe->av.src_path_bits && av->is_global == wqe->av.is_global &&
+           (!av->is_global || PLANTED(hca_dc_route_ignored) || same_route(&av->grh, &wqe->av.grh));
 }
 
 /* A DC initiator has one target at a time: the next one waits until all is acknowledged. */
@@ -206,7 +213,7 @@ bool requester_rewind(struct qp_context *ctx)
  * there is progress (chapter 9.7.5.1.2 "implied NAK"). */
 static void implied_nak(struct qp_context *ctx)
 {
-    if (ctx->req.restarting)
+    if (ctx->req.restarting || ctx->req.rnr_waiting)
         return;
     if (requester_rewind(ctx))
         ctx->req.restarting = true;
@@ -355,10 +362,10 @@ static void take_acknowledge(struct qp_context *ctx, const struct packet *packet
     case RULES_NAK:
         if (!acknowledge(ctx, rules_psn_add(packet->psn, RULES_PSN_MASK)))
             return;
-        if (value == RULES_NAK_PSN_SEQUENCE)
-            requester_rewind(ctx);
-        else
+        if (value != RULES_NAK_PSN_SEQUENCE)
             requester_fail(ctx, rules_nak_status(value));
+        else if (!ctx->req.rnr_waiting || PLANTED(hca_nak_ends_rnr_wait))
+            requester_rewind(ctx); /* after an RNR wait all is sent again anyway */
         return;
     default:
         return; /* reserved */

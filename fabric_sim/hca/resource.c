@@ -10,7 +10,8 @@
 
 #include "src/fabric/planted.h"
 
-static uint32_t resource_count(const struct qp_context *ctx)
+/* How many may be unanswered. Only a limit: the attribute may change while some are in use. */
+static uint32_t resource_limit(const struct qp_context *ctx)
 {
     if (ctx->qp->type == HCA_QP_RC && hca_has(ctx->hca, FABRIC_CAP_RD_ATOMIC))
         return ctx->qp->attr.max_dest_rd_atomic;
@@ -19,9 +20,12 @@ static uint32_t resource_count(const struct qp_context *ctx)
 
 static struct resource *resource_at(struct qp_context *ctx, uint32_t counter)
 {
-    uint32_t count = resource_count(ctx);
-    assert(count > 0 && count <= ENGINE_RESOURCES);
-    return &ctx->rsp.resources[counter % count];
+    return &ctx->rsp.resources[counter % ENGINE_RESOURCES];
+}
+
+static uint32_t psn_count(const struct resource *resource)
+{
+    return (uint32_t)rules_psn_diff(resource->last_psn, resource->first_psn) + 1;
 }
 
 static void resource_clear(struct hca *hca, struct resource *resource)
@@ -35,24 +39,25 @@ void resources_drop(struct qp_context *ctx)
 {
     for (uint32_t i = 0; i < ENGINE_RESOURCES; i++)
         resource_clear(ctx->hca, &ctx->rsp.resources[i]);
-    ctx->rsp.pending = 0;
+    ctx->rsp.pending = ctx->rsp.unanswered = 0;
 }
 
-/* Null: all are still busy. */
+/* Null: all are still busy. One whose answer is only being repeated is not: the peer had it all,
+ * or it would send no new request (chapter 9.7.5.1.5). */
 static struct resource *resource_take(struct qp_context *ctx, struct packet *packet)
 {
     struct responder *rsp = &ctx->rsp;
-    if (resource_count(ctx) == 0)
+    uint32_t busy = PLANTED(hca_repetition_keeps_resource) ? rsp->pending : rsp->unanswered;
+    if (busy >= resource_limit(ctx) && !PLANTED(hca_resources_unlimited))
         return NULL;
     struct resource *resource = resource_at(ctx, rsp->resource_head);
-    if (resource->pending) {
-        if (!PLANTED(hca_resources_unlimited))
-            return NULL;
-        rsp->pending--;
-    }
+    rsp->pending -= resource->pending;
+    rsp->unanswered -= resource->used && !resource->answered;
     resource_clear(ctx->hca, resource);
     rsp->resource_head++;
+    rsp->unanswered++;
     resource->used = true;
+    resource->position = rsp->position;
     resource->first_psn = resource->cursor = packet->psn;
     resource->rkey = packet->rkey;
     resource->va = packet->va;
@@ -60,14 +65,18 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
     return resource;
 }
 
-static void resource_answer(struct qp_context *ctx, struct resource *resource)
+static void resource_answer(struct qp_context *ctx, uint32_t counter)
 {
     struct responder *rsp = &ctx->rsp;
+    struct resource *resource = resource_at(ctx, counter);
+    if (rsp->pending == 0 || (int32_t)(counter - rsp->answering) < 0)
+        rsp->answering = counter;
     assert(resource->used && rsp->pending <= ENGINE_RESOURCES);
     if (!resource->pending)
         rsp->pending++;
     resource->pending = true;
-    if (rsp->ack == ACK_ACK)
+    bool covered = rules_psn_diff(rsp->ack_psn, resource->first_psn) < 0;
+    if (rsp->ack == ACK_ACK && (covered || PLANTED(hca_repetition_takes_ack)))
         rsp->ack = ACK_NONE; /* the response acknowledges all before it */
     context_ready(ctx);
 }
@@ -90,9 +99,10 @@ static void refuse(struct qp_context *ctx, struct packet *packet, enum rules_nak
 static void executed(struct qp_context *ctx, struct packet *packet, struct resource *resource)
 {
     struct responder *rsp = &ctx->rsp;
+    rsp->position += psn_count(resource);
     rsp->epsn = rules_psn_add(resource->last_psn, 1);
     rsp->msn = rules_psn_add(rsp->msn, 1);
-    resource_answer(ctx, resource);
+    resource_answer(ctx, rsp->resource_head - 1);
     net_free(ctx->hca->net, packet);
 }
 
@@ -138,40 +148,66 @@ void resource_atomic(struct qp_context *ctx, struct packet *packet)
     executed(ctx, packet, resource);
 }
 
+/* Whether the packet asks once more for what the resource answered, or for the rest of it. A READ
+ * of the same PSN a wrap of the PSN space ago is another. */
+static bool is_repetition(const struct qp_context *ctx, const struct resource *resource,
+                          const struct packet *packet)
+{
+    const struct responder *rsp = &ctx->rsp;
+    bool atomic = rules_opcode(packet->opcode)->kind == RULES_ATOMIC;
+    if (!resource->used || resource->atomic != atomic || resource->rkey != packet->rkey)
+        return false;
+    int32_t ahead = rules_psn_diff(packet->psn, rsp->epsn);
+    uint64_t index = rsp->position + (uint64_t)(int64_t)ahead - resource->position;
+    if (PLANTED(hca_duplicate_by_psn_alone)) {
+        index = (uint64_t)rules_psn_diff(packet->psn, resource->first_psn);
+        return index < psn_count(resource);
+    }
+    if (index >= psn_count(resource))
+        return false;
+    uint32_t offset = (uint32_t)index * ctx->mtu;
+    return packet->va == resource->va + offset &&
+           (atomic || packet->dma_length == resource->length - offset);
+}
+
+static void execute_again(struct qp_context *ctx, const struct packet *packet)
+{
+    uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
+    uint64_t value;
+    memcpy(&value, at, sizeof(value));
+    value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
+    memcpy(at, &value, sizeof(value));
+}
+
 /* Chapter 9.7.5.1.4: a READ is executed again from the PSN asked for, an atomic is not: its saved
  * result is sent. Without the resource the request is dropped. */
 void resource_duplicate(struct qp_context *ctx, struct packet *packet)
 {
-    bool atomic = rules_opcode(packet->opcode)->kind == RULES_ATOMIC;
-    for (uint32_t i = 0; i < ENGINE_RESOURCES; i++) {
-        struct resource *resource = &ctx->rsp.resources[i];
-        if (!resource->used || resource->atomic != atomic || resource->rkey != packet->rkey ||
-            rules_psn_diff(packet->psn, resource->first_psn) < 0 ||
-            rules_psn_diff(packet->psn, resource->last_psn) > 0)
+    const uint32_t head = ctx->rsp.resource_head;
+    for (uint32_t age = 1; age <= ENGINE_RESOURCES; age++) {
+        uint32_t counter = PLANTED(hca_duplicate_by_psn_alone) ? head + age : head - age;
+        struct resource *resource = resource_at(ctx, counter);
+        if (!is_repetition(ctx, resource, packet))
             continue;
-        if (PLANTED(hca_duplicate_atomic) && atomic) {
-            uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
-            uint64_t value;
-            memcpy(&value, at, sizeof(value));
-            value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
-            memcpy(at, &value, sizeof(value));
-        }
+        if (PLANTED(hca_duplicate_atomic) && resource->atomic)
+            execute_again(ctx, packet);
         resource->cursor = packet->psn;
         resource->sending = false;
-        resource_answer(ctx, resource);
+        resource_answer(ctx, counter);
         return;
     }
 }
 
 static struct resource *oldest_pending(struct qp_context *ctx)
 {
-    uint32_t count = resource_count(ctx);
-    for (uint32_t age = count; age > 0; age--) {
-        struct resource *resource = resource_at(ctx, ctx->rsp.resource_head - age);
-        if (resource->pending)
-            return resource;
-    }
-    return NULL;
+    struct responder *rsp = &ctx->rsp;
+    assert(rsp->pending > 0);
+    if (rsp->resource_head - rsp->answering > ENGINE_RESOURCES)
+        rsp->answering = rsp->resource_head - ENGINE_RESOURCES; /* those were displaced */
+    while (!resource_at(ctx, rsp->answering)->pending)
+        rsp->answering++;
+    assert((int32_t)(rsp->resource_head - rsp->answering) > 0);
+    return resource_at(ctx, rsp->answering);
 }
 
 static uint8_t read_operation(const struct resource *resource, uint32_t psn, bool first)
@@ -225,7 +261,6 @@ static struct packet *build_atomic_ack(struct qp_context *ctx, const struct reso
 struct packet *resource_next(struct qp_context *ctx)
 {
     struct resource *resource = oldest_pending(ctx);
-    assert(resource);
     struct packet *packet =
         resource->atomic ? build_atomic_ack(ctx, resource) : build_read_response(ctx, resource);
     if (!packet)
@@ -233,6 +268,8 @@ struct packet *resource_next(struct qp_context *ctx)
     assert(ctx->rsp.pending > 0);
     if (resource->cursor == resource->last_psn) {
         resource->pending = resource->sending = false;
+        ctx->rsp.unanswered -= !resource->answered;
+        resource->answered = true;
         ctx->rsp.pending--;
     }
     resource->cursor = rules_psn_add(resource->cursor, 1);

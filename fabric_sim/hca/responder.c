@@ -251,6 +251,7 @@ static void execute(struct qp_context *ctx, struct packet *packet, const struct 
     if (!done)
         return;
     rsp->epsn = rules_psn_add(psn, 1);
+    rsp->position++;
     bool last = (op->place & RULES_LAST) != 0;
     rsp->previous = last ? ENGINE_NO_OPCODE : operation;
     if (last)

@@ -52,8 +52,9 @@ static inline uint32_t rules_psn_add(uint32_t psn, uint32_t n)
 uint32_t rules_packet_count(uint64_t length, uint32_t mtu); /* 1 for an empty message */
 
 /* ---- what arrives (chapter 9.6) */
-bool rules_pkey(uint16_t local, uint16_t packet);             /* chapters 9.6.1.2.3, 10.9.3 */
-bool rules_grh(bool av_global, bool packet_global);           /* chapter 9.6.1.2.3 */
+bool rules_pkey(uint16_t local, uint16_t packet);   /* chapters 9.6.1.2.3, 10.9.3 */
+bool rules_grh(bool av_global, bool packet_global); /* chapter 9.6.1.2.3 */
+bool rules_gid(const union fabric_gid *known, const union fabric_gid *packet, bool infiniband);
 bool rules_slid(uint16_t av_dlid, uint16_t packet_slid);      /* chapter 9.6.1.5 */
 bool rules_dlid(const struct port_info *port, uint16_t dlid); /* chapter 7.11, LMC */
 

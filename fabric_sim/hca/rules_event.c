@@ -4,14 +4,27 @@
 #include <assert.h>
 #include <string.h>
 
+#include "src/fabric/gid.h"
 #include "src/fabric/planted.h"
 
+/* Both made of the subnet's prefix of their time. */
+static bool follows_prefix(const struct port_info *before, const struct port_info *after,
+                           uint16_t index)
+{
+    const union fabric_gid *was = &before->gids[index].gid, *is = &after->gids[index].gid;
+    return fabric_gid_prefix(was) == before->gid_prefix &&
+           fabric_gid_prefix(is) == after->gid_prefix && memcmp(was->raw + 8, is->raw + 8, 8) == 0;
+}
+
+/* Other than by the prefix. */
 static bool gids_differ(const struct port_info *a, const struct port_info *b)
 {
-    for (uint16_t i = 0; i < PORT_GIDS; i++)
-        if (memcmp(&a->gids[i].gid, &b->gids[i].gid, sizeof(a->gids[i].gid)) != 0 ||
-            a->gids[i].type != b->gids[i].type)
+    for (uint16_t i = 0; i < PORT_GIDS; i++) {
+        bool same = memcmp(&a->gids[i].gid, &b->gids[i].gid, sizeof(a->gids[i].gid)) == 0 ||
+                    (follows_prefix(a, b, i) && !PLANTED(hca_prefix_as_gid));
+        if (!same || a->gids[i].type != b->gids[i].type)
             return true;
+    }
     return false;
 }
 
@@ -35,8 +48,8 @@ static size_t attribute_events(const struct rules_event_profile *profile,
     bool asked = !before->client_reregister && after->client_reregister;
     if ((asked && !PLANTED(hca_reregister_lost)) || (prefix && !PLANTED(hca_prefix_silent)))
         out[count++] = FABRIC_ASYNC_CLIENT_REREGISTER;
-    bool gids = gids_differ(before, after) && !PLANTED(hca_gid_change_lost);
-    if (gids && (!prefix || PLANTED(hca_prefix_as_gid)))
+    bool hidden = PLANTED(hca_gid_change_lost) || (prefix && PLANTED(hca_prefix_hides_gid));
+    if (gids_differ(before, after) && !hidden)
         out[count++] = FABRIC_ASYNC_GID_CHANGE;
     return count;
 }

@@ -2,6 +2,7 @@
 #include "fabric_sim/hca/rules.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
@@ -98,6 +99,19 @@ bool rules_grh(bool av_global, bool packet_global)
     if (PLANTED(hca_grh_unchecked))
         return true;
     return av_global == packet_global;
+}
+
+/* Chapter 4.1.1: every InfiniBand port is also known by the default prefix, whatever prefix the
+ * subnet has. */
+bool rules_gid(const union fabric_gid *known, const union fabric_gid *packet, bool infiniband)
+{
+    static const uint8_t default_prefix[8] = {0xfe, 0x80};
+    if (memcmp(known, packet, sizeof(*known)) == 0)
+        return true;
+    if (!infiniband || PLANTED(hca_default_prefix_refused))
+        return false;
+    return memcmp(packet->raw, default_prefix, sizeof(default_prefix)) == 0 &&
+           memcmp(known->raw + 8, packet->raw + 8, 8) == 0;
 }
 
 bool rules_slid(uint16_t av_dlid, uint16_t packet_slid)

@@ -44,6 +44,7 @@ static void timer_set(struct qp_context *ctx, uint64_t deadline)
 
 void timer_stop(struct qp_context *ctx)
 {
+    assert(!ctx->req.rnr_waiting || PLANTED(hca_nak_ends_rnr_wait)); /* it would never end */
     ctx->req.deadline = 0;
 }
 

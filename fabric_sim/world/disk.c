@@ -20,7 +20,7 @@ struct open_file {
     struct disk_inode *inode;
     uint32_t flags;
     uint32_t outstanding;
-    bool closing;
+    bool closing, flush_failed;
 };
 
 struct request {
@@ -30,7 +30,7 @@ struct request {
     char path[FABRIC_PATH_MAX], path2[FABRIC_PATH_MAX];
     struct open_file *file;
     uint64_t serial; /* of the disk when it was submitted */
-    uint8_t *bytes;  /* of a write, as they were when it was submitted */
+    uint8_t *bytes;  /* of a write; should its program die, as they were when it was submitted */
     sim_event event;
 };
 
@@ -102,6 +102,18 @@ static struct open_file *find_file(struct disk_user *user, fabric_file id)
     return file;
 }
 
+/* Open with LOCK, here or in another program. */
+static bool is_locked(const struct disk *disk, const struct disk_inode *inode)
+{
+    for (const struct disk_user *user = disk->users; user; user = user->next) {
+        for (const struct open_file *file = user->files; file; file = file->next) {
+            if (file->inode == inode && file->flags & FABRIC_IO_LOCK)
+                return !PLANTED(world_disk_lock_ignored);
+        }
+    }
+    return false;
+}
+
 static enum fabric_error open_file(struct disk_user *user, const struct request *request,
                                    fabric_file *out)
 {
@@ -109,9 +121,12 @@ static enum fabric_error open_file(struct disk_user *user, const struct request 
     const struct disk_name *name = disk_find(&disk->seen, request->path);
     struct disk_inode *inode = name ? name->inode : NULL;
     uint32_t flags = request->io.flags;
-    if (name &&
-        (!inode || ((flags & FABRIC_IO_EXCLUSIVE) && !PLANTED(world_disk_exclusive_ignored))))
+    if (name && (flags & FABRIC_IO_EXCLUSIVE) && !PLANTED(world_disk_exclusive_ignored))
+        return ERR_EXISTS;
+    if (name && !inode)
         return ERR_INVALID_ARGUMENT;
+    if (inode && (flags & FABRIC_IO_LOCK) && is_locked(disk, inode))
+        return ERR_BUSY;
     if (!name) {
         if (!(flags & FABRIC_IO_CREATE))
             return ERR_NOT_FOUND;
@@ -164,7 +179,10 @@ static enum fabric_error change_file(struct request *request, enum disk_change_k
 
 static enum fabric_error flush_file(struct request *request)
 {
-    if (request->user->disk->broken && !PLANTED(world_disk_flush_error_ignored))
+    struct open_file *file = request->file;
+    bool sticks = file->flush_failed && !PLANTED(world_disk_flush_error_forgotten);
+    file->flush_failed |= request->user->disk->broken;
+    if ((request->user->disk->broken && !PLANTED(world_disk_flush_error_ignored)) || sticks)
         return ERR_MEDIA_FAILED;
     disk_inode_flush(request->file->inode, request->serial);
     return FABRIC_OK;
@@ -224,6 +242,7 @@ static void forget(struct request *request)
     while (*place != request)
         place = &(*place)->next;
     *place = request->next;
+    assert(!request->bytes || request->io.op == FABRIC_IO_WRITE);
     request->user->outstanding--;
     free(request->bytes);
     free(request);
@@ -247,11 +266,14 @@ static void on_done(void *object, uint64_t arg)
     struct fabric_io_done done = {
         .op = request->io.op, .cookie = request->io.cookie, .file = request->io.file};
     (void)arg;
+    assert(!request->file || request->file->outstanding > 0);
     request->event = 0;
     bool waits = request->io.op == FABRIC_IO_CLOSE && request->file->outstanding > 1;
     if (waits && !PLANTED(world_disk_close_hurries))
         return;
     struct open_file *file = request->io.op == FABRIC_IO_CLOSE ? NULL : request->file;
+    if (request->bytes && !PLANTED(world_disk_buffer_taken_early))
+        memcpy(request->bytes, request->io.buf, request->io.length); /* lent until now */
     done.error = carry_out(request, &done);
     if (done.error)
         done.length = 0;
@@ -300,7 +322,7 @@ enum fabric_error disk_submit(struct disk_user *user, const struct fabric_io *io
     if (user->outstanding == MAX_OUTSTANDING)
         return ERR_QUEUE_FULL;
     struct request *request = calloc(1, sizeof(*request));
-    assert(request);
+    assert(request && (io->op != FABRIC_IO_WRITE || io->buf || io->length == 0));
     request->user = user;
     request->io = *io;
     copy_path(request->path, io->path);
@@ -337,6 +359,7 @@ void disk_user_destroy(struct disk_user *user)
             (void)carry_out(request, &done);
         forget(request);
     }
+    assert(user->outstanding == 0);
     while (user->files)
         close_file(user, user->files);
     struct disk_user **place = &disk->users;
@@ -378,6 +401,7 @@ enum fabric_error disk_place(struct disk *disk, const char *path, const void *da
     disk_names_add(&disk->durable, path, inode);
     disk_contents_write(&inode->seen, data, 0, length);
     disk_contents_copy(&inode->durable, &inode->seen);
+    assert(inode->users == 2 && inode->seen.size == length);
     disk->pages_used += (length + DISK_PAGE - 1) / DISK_PAGE;
     return FABRIC_OK;
 }

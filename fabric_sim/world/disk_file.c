@@ -13,6 +13,7 @@ struct disk_inode *disk_inode_new(struct disk *disk)
     assert(inode);
     inode->disk = disk;
     inode->changes_end = &inode->changes;
+    assert(!*disk->inodes_end);
     *disk->inodes_end = inode;
     disk->inodes_end = &inode->next;
     return inode;
@@ -20,6 +21,7 @@ struct disk_inode *disk_inode_new(struct disk *disk)
 
 static void page_release(struct disk_page *page)
 {
+    assert(!page || page->users > 0);
     if (page && --page->users == 0)
         free(page);
 }
@@ -68,6 +70,7 @@ void disk_inode_release(struct disk_inode *inode)
     *place = inode->next;
     if (!*place)
         disk->inodes_end = place;
+    assert(disk->pages_used >= pages_in(&inode->seen));
     disk->pages_used -= pages_in(&inode->seen);
     drop_changes(inode);
     disk_contents_free(&inode->seen);
@@ -132,6 +135,7 @@ void disk_contents_write(struct disk_contents *contents, const uint8_t *bytes, u
         memcpy(own_page(contents, index)->bytes + at, bytes + done, part);
         done += part;
     }
+    assert(offset + length >= offset);
     if (length && offset + length > contents->size)
         contents->size = offset + length;
 }
@@ -162,6 +166,7 @@ void disk_contents_truncate(struct disk_contents *contents, uint64_t size)
 
 void disk_contents_copy(struct disk_contents *to, const struct disk_contents *from)
 {
+    assert(to != from);
     disk_contents_free(to);
     *to = *from;
     to->pages = calloc(from->count + 1, sizeof(*to->pages));
@@ -236,6 +241,7 @@ void disk_inode_flush(struct disk_inode *inode, uint64_t serial)
     }
     while (inode->changes && inode->changes->serial < serial) {
         struct disk_change *change = inode->changes;
+        assert(!change->next || change->next->serial > change->serial);
         carry_out(&inode->durable, change);
         inode->changes = change->next;
         if (!inode->changes)

@@ -18,6 +18,7 @@ static size_t position(const struct disk_names *names, const char *path, bool *f
         else
             high = middle;
     }
+    assert(low <= names->count);
     *found = low < names->count && strcmp(names->items[low].path, path) == 0;
     return low;
 }
@@ -71,6 +72,7 @@ void disk_names_remove(struct disk_names *names, const char *path)
     size_t at = position(names, path, &found);
     assert(found);
     struct disk_inode *inode = names->items[at].inode;
+    assert(!inode || inode->users > 0);
     free(names->items[at].path);
     names->count--;
     memmove(names->items + at, names->items + at + 1, (names->count - at) * sizeof(*names->items));
@@ -124,6 +126,7 @@ static void remember(struct disk *disk, enum disk_name_kind kind, const char *pa
     change->inode = inode;
     if (inode)
         inode->users++;
+    assert(!*disk->name_changes_end);
     *disk->name_changes_end = change;
     disk->name_changes_end = &change->next;
 }
@@ -259,6 +262,7 @@ static bool synced(struct disk_name_change *change, const char *folder)
 bool disk_name_change_depends(const struct disk_name_change *later,
                               const struct disk_name_change *earlier)
 {
+    assert(later != earlier);
     const char *ours[] = {later->path, later->path2}, *theirs[] = {earlier->path, earlier->path2};
     for (int i = 0; i < 4; i++) {
         const char *our = ours[i / 2], *their = theirs[i % 2];
@@ -341,6 +345,7 @@ enum fabric_error disk_list(const struct disk *disk, const char *path, char *buf
             continue;
         const char *last = slash ? slash + 1 : name;
         size_t size = strlen(last) + 1;
+        assert(size > 1); /* no name is empty */
         if (used + size > capacity)
             return ERR_TOO_LARGE;
         memcpy(buf + used, last, size);

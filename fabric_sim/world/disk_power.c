@@ -16,6 +16,7 @@ static void land_torn(struct disk *disk, struct disk_inode *inode, const struct 
 {
     uint64_t unit = PLANTED(world_disk_tears_anywhere) ? 1 : disk->config.tear_unit;
     uint64_t end = change->offset + change->length;
+    assert(unit > 0 && change->kind == DISK_WRITE);
     for (uint64_t at = change->offset; at < end;) {
         uint64_t next = (at / unit + 1) * unit;
         uint64_t part = (next < end ? next : end) - at;
@@ -82,6 +83,7 @@ static struct volatile_change *collect(struct disk *disk, size_t *count)
         inode->changes = NULL;
         inode->changes_end = &inode->changes;
     }
+    assert(*count == total);
     qsort(changes, total, sizeof(*changes), by_serial);
     return changes;
 }
@@ -167,5 +169,6 @@ void disk_power_cut(struct disk *disk)
         for (size_t i = 0; i < inode->seen.count; i++)
             disk->pages_used += inode->seen.pages[i] != NULL;
     }
+    assert(disk->seen.count == disk->durable.count && !disk->name_changes);
     SIM_TRACE(disk->sim, "disk", "power cut: %zu names left", disk->durable.count);
 }

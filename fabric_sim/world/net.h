@@ -48,6 +48,8 @@ uint8_t net_node_ports(const struct net_node *node);
 struct net_port *net_node_port(struct net_node *node, uint8_t port_num);
 struct net_node *net_port_node(const struct net_port *port);
 uint8_t net_port_num(const struct net_port *port);
+/* Whether a port with this GID answers over the Ethernet network behind the port, as things are. */
+bool net_port_reaches_gid(struct net_port *port, const union fabric_gid *gid);
 struct net_port *net_port_peer(const struct net_port *port); /* cabled to, null when to nothing */
 
 /* The port's attributes. By default they live in the net; an HCA moves them into its arena with

@@ -116,6 +116,14 @@ const struct net_gid_entry *net_gid_find(struct net_node *node, const union fabr
     return entry;
 }
 
+bool net_port_reaches_gid(struct net_port *port, const union fabric_gid *gid)
+{
+    struct net_gid_entry found = {.port_num = NET_PORT_NONE};
+    assert(port && gid);
+    search(port->node, gid, port->num, &found);
+    return found.port_num != NET_PORT_NONE;
+}
+
 void net_ethernet_relay(struct net_port *in, struct packet *packet)
 {
     struct net_node *sw = in->node;

@@ -362,6 +362,16 @@ static void pkeys_were_set(struct sm *sm, const struct sm_request *request, cons
         record->pkeys_dirty &= (uint8_t) ~(1u << request->arg);
 }
 
+static void sl_map_was_set(struct sm *sm, const struct sm_request *request, const uint8_t *data)
+{
+    uint8_t wanted[PORT_SLS], set[PORT_SLS];
+
+    sm_wanted_sl_map(sm, request->port, wanted); /* which may have changed again meanwhile */
+    mad_sl_to_vl_decode(data, set);
+    if (memcmp(set, wanted, sizeof set) == 0)
+        sm->records[sm->view.ports[request->port].record].sl_map_done = true;
+}
+
 void sm_was_set(struct sm *sm, const struct sm_request *request, const struct mad *mad)
 {
     struct sm_vport *port = &sm->view.ports[request->port];
@@ -385,7 +395,7 @@ void sm_was_set(struct sm *sm, const struct sm_request *request, const struct ma
         sm->records[sm->view.ports[port->peer].record].enforce_dirty = false;
         break;
     case SM_OP_SET_SL_MAP:
-        sm->records[port->record].sl_map_done = true;
+        sl_map_was_set(sm, request, data);
         break;
     case SM_OP_SET_TOP:
         sm->records[port->record].lft_top = (uint16_t)(sm->records[port->record].lft_size - 1);

@@ -66,6 +66,7 @@ static struct stream_host *host_by_address(const struct stream_net *net, uint32_
 
 static struct stream_host *host_by_name(const struct stream_net *net, const char *name)
 {
+    assert(name);
     struct stream_host *host = net->hosts;
     while (host && strcmp(host->name, name) != 0)
         host = host->next;
@@ -86,6 +87,7 @@ struct stream_host *stream_host_add(struct stream_net *net, const char *name, ui
     memcpy(host->name, name, strlen(name) + 1);
     host->address = address;
     host->next_port = (uint16_t)sim_random_between(net->sim, 32768, 60999);
+    assert(!*net->hosts_end);
     *net->hosts_end = host;
     net->hosts_end = &host->next;
     return host;
@@ -177,13 +179,27 @@ uint64_t stream_listener_tag(const struct stream_listener *listener)
     return listener->tag;
 }
 
+static void put_address(uint32_t address, uint16_t port, char *out)
+{
+    assert(port); /* connect refuses 0 and listen replaces it */
+    snprintf(out, FABRIC_ADDRESS_MAX, "%u.%u.%u.%u:%u", address >> 24, address >> 16 & 255,
+             address >> 8 & 255, address & 255, port);
+}
+
 enum fabric_error stream_peer(const struct stream *stream, char *out)
 {
     if (stream->state == STREAM_BROKEN || !stream->remote)
         return ERR_PEER_GONE;
-    uint32_t address = stream->remote->address;
-    snprintf(out, FABRIC_NAME_MAX, "%u.%u.%u.%u:%u", address >> 24, address >> 16 & 255,
-             address >> 8 & 255, address & 255, stream->remote_port);
+    put_address(stream->remote->address, stream->remote_port, out);
+    return FABRIC_OK;
+}
+
+enum fabric_error stream_local(const struct stream *stream, char *out)
+{
+    assert(stream->host);
+    if (stream->state != STREAM_OPEN)
+        return ERR_PEER_GONE;
+    put_address(stream->host->address, stream->port, out);
     return FABRIC_OK;
 }
 
@@ -288,8 +304,10 @@ enum fabric_error stream_listen(struct stream_host *host, const char *address,
 void stream_listener_close(struct stream_listener *listener)
 {
     struct stream_listener **place = &listener->host->listeners;
-    while (*place != listener)
+    while (*place != listener) {
+        assert(*place); /* closed twice */
         place = &(*place)->next;
+    }
     *place = listener->next;
     free(listener);
 }
@@ -299,6 +317,7 @@ void stream_listener_close(struct stream_listener *listener)
 static void accept_from(struct stream *client, struct stream_listener *listener)
 {
     struct stream *server = stream_new(listener->host, listener->owner, listener->tag);
+    assert(client->remote == listener->host && !client->peer);
     server->remote = client->host;
     server->port = client->remote_port;
     server->remote_port = client->port;
@@ -313,6 +332,7 @@ static void accept_from(struct stream *client, struct stream_listener *listener)
 static void on_answer(void *object, uint64_t accepted)
 {
     struct stream *stream = object;
+    assert(stream->state == STREAM_OPENING); /* whatever else opens or ends it cancels this */
     stream->connecting = 0;
     if (accepted)
         stream_established(stream);
@@ -326,6 +346,7 @@ static void on_syn(void *object, uint64_t arg)
     struct stream *stream = object;
     struct sim *sim = stream->host->net->sim;
     (void)arg;
+    assert(stream->state == STREAM_OPENING && !stream->peer);
     stream->connecting = 0;
     if (!stream->remote || stream->remote->off) {
         stream->connecting = sim_in(sim, stream->remote ? ARP_FAILS : 0, on_answer, stream, false);
@@ -379,6 +400,7 @@ static bool concerns(const struct stream_fault *fault, const struct stream_host 
 bool stream_passes(const struct stream_host *a, const struct stream_host *b)
 {
     const struct stream_net *net = a->net;
+    assert(b->net == net);
     if (a->off || b->off)
         return false;
     for (size_t i = 0; i < net->fault_count; i++) {
@@ -392,6 +414,7 @@ uint64_t stream_delay(const struct stream_host *a, const struct stream_host *b, 
                       bool first)
 {
     const struct stream_net *net = a->net;
+    assert(bytes <= STREAM_SEGMENT_MAX);
     uint64_t delay = first ? STREAM_LATENCY : 0, rate_delay = bytes * STREAM_NS_PER_KIB / 1024;
     for (size_t i = 0; i < net->fault_count; i++) {
         const struct stream_fault *fault = &net->faults[i];
@@ -449,19 +472,19 @@ void stream_cut(struct stream_net *net, struct stream_host *a, struct stream_hos
     const struct stream_fault cut = {.a = a, .b = b};
     assert(a && a->net == net);
     for (struct stream *stream = net->first; stream; stream = stream->next) {
-        struct stream *peer = stream->peer;
         if (!stream->remote || !concerns(&cut, stream->host, stream->remote))
             continue;
-        if (stream->state == STREAM_OPENING && !peer)
+        if (stream->state == STREAM_OPENING && !stream->peer)
             continue;
-        if (peer && !PLANTED(world_stream_cut_one_end))
-            stream_break(peer, ERR_PEER_GONE); /* takes itself off this end */
-        stream_break(stream, ERR_PEER_GONE);
+        stream_break(stream, ERR_PEER_GONE); /* the other end is met later: it is younger */
+        if (PLANTED(world_stream_cut_one_end))
+            break;
     }
 }
 
 void stream_host_set_power(struct stream_host *host, bool on)
 {
+    assert(host);
     host->off = !on;
     if (on)
         wake_stalled(host->net);

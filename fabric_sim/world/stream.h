@@ -53,6 +53,7 @@ enum fabric_error stream_connect(struct stream_host *host, const char *address,
                                  const struct stream_owner *owner, uint64_t tag,
                                  struct stream **out);
 enum fabric_error stream_peer(const struct stream *stream, char *out);
+enum fabric_error stream_local(const struct stream *stream, char *out);
 enum fabric_error stream_send(struct stream *stream, const void *data, size_t length,
                               size_t *accepted);
 enum fabric_error stream_recv(struct stream *stream, void *buf, size_t capacity, size_t *received,

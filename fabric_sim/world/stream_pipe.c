@@ -32,6 +32,7 @@ void byte_queue_put(struct byte_queue *queue, const void *bytes, size_t length)
     if (length)
         memcpy(queue->bytes + queue->head + queue->length, bytes, length);
     queue->length += length;
+    assert(queue->head + queue->length <= queue->capacity);
 }
 
 void byte_queue_take(struct byte_queue *queue, void *out, size_t length)
@@ -63,6 +64,7 @@ void stream_settle(struct stream *stream)
 void stream_break(struct stream *stream, enum fabric_error error)
 {
     struct sim *sim = sim_of(stream);
+    assert(error);
     if (stream->state == STREAM_BROKEN)
         return;
     stream_cancel(stream, &stream->arrival);
@@ -90,6 +92,7 @@ static void on_give_up(void *object, uint64_t arg)
     struct stream *stream = object;
     (void)arg;
     stream->give_up = 0;
+    assert(stream->stalled);
     stream_break(stream, ERR_TIMEOUT);
 }
 
@@ -153,6 +156,7 @@ static void deliver(struct stream *stream, struct stream *peer)
 {
     size_t length = stream->segment;
     assert(length <= stream->out.length);
+    assert(peer->peer == stream && !peer->end_arrived); /* nothing follows an end */
     stream_established(peer); /* data says it as well as the answer, if that is still under way */
     if (stream->peer != peer || peer->closed)
         return; /* the owner that was told has ended it */
@@ -177,6 +181,7 @@ static void on_arrival(void *object, uint64_t arg)
     struct stream *stream = object;
     struct stream *peer = stream->peer;
     (void)arg;
+    assert(stream->state == STREAM_OPEN && !stream->end_sent);
     stream->arrival = 0;
     if (!stream_passes(stream->host, stream->remote)) {
         stream_go_on(stream, false);
@@ -207,6 +212,7 @@ static size_t cut_segment(const struct stream *stream)
     if (length > 1 && sim_random_below(sim_of(stream), 4) == 0 &&
         !PLANTED(world_stream_never_splits))
         length = 1 + (size_t)sim_random_below(sim_of(stream), length - 1);
+    assert(length <= stream->out.length);
     return length;
 }
 
@@ -267,6 +273,7 @@ enum fabric_error stream_send(struct stream *stream, const void *data, size_t le
         count = length;
     if (count && sim_random_below(sim, 16) == 0 && !PLANTED(world_stream_never_short))
         count = (size_t)sim_random_below(sim, count + 1);
+    assert(data || length == 0);
     bool idle = stream->out.length == 0;
     byte_queue_put(&stream->out, data, count);
     stream->wants_write |= count < length;

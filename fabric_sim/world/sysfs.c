@@ -57,7 +57,8 @@ static bool enter(struct walk *walk, const char *name, const char **outer)
     }
     if (strncmp(walk->rest, name, length) != 0)
         return false;
-    if (walk->rest[length] != '/' && walk->rest[length] != '\0')
+    bool ends = walk->rest[length] == '/' || walk->rest[length] == '\0';
+    if (!ends && !PLANTED(world_sysfs_prefix_matches))
         return false;
     *outer = walk->rest;
     walk->rest += length + (walk->rest[length] == '/');
@@ -68,6 +69,7 @@ static bool enter(struct walk *walk, const char *name, const char **outer)
 
 static void leave(struct walk *walk, const char *outer)
 {
+    assert(outer <= walk->rest); /* back towards the top */
     walk->rest = outer;
 }
 
@@ -102,7 +104,8 @@ static void refusing_file(struct walk *walk, const char *name)
 /* A link that one can also walk through. */
 static bool enter_link(struct walk *walk, const char *name, const char *target, const char **outer)
 {
-    if (walk->wanted == LINK && strcmp(walk->rest, name) == 0) {
+    if ((walk->wanted == LINK || PLANTED(world_sysfs_link_is_file)) &&
+        strcmp(walk->rest, name) == 0) {
         walk->length = strlen(target);
         memcpy(walk->content, target, walk->length + 1);
         walk->found = true;
@@ -153,6 +156,7 @@ static void describe_gid_attrs(struct walk *walk, const struct port_info *info)
             const struct port_gid *gid = &info->gids[i];
             char name[8];
             snprintf(name, sizeof(name), "%u", i);
+            assert(gid->type < sizeof(types) / sizeof(*types));
             bool nothing = gid_is_empty(gid) || (ndevs && !gid->netdev[0]);
             if (nothing && !PLANTED(world_sysfs_holes_answer))
                 refusing_file(walk, name);
@@ -183,7 +187,8 @@ static void describe_counters(struct walk *walk, const struct port_info *info)
     const char *outer;
     if (!enter(walk, "counters", &outer))
         return;
-    file(walk, "port_xmit_data", "%" PRIu64 "\n", c->xmit_data / 4); /* in words of 4 bytes */
+    file(walk, "port_xmit_data", "%" PRIu64 "\n",
+         c->xmit_data / (PLANTED(world_sysfs_counts_bytes) ? 1 : 4)); /* in words of 4 bytes */
     file(walk, "port_rcv_data", "%" PRIu64 "\n", c->rcv_data / 4);
     file(walk, "port_xmit_packets", "%" PRIu64 "\n", c->xmit_packets);
     file(walk, "port_rcv_packets", "%" PRIu64 "\n", c->rcv_packets);
@@ -226,6 +231,7 @@ static void describe_port(struct walk *walk, const struct sysfs_port *port)
     char name[8];
     snprintf(name, sizeof(name), "%u", info->port_num);
     assert(info->state <= FABRIC_PORT_ACTIVE);
+    assert(info->pkey_count <= PORT_PKEYS && info->gid_count <= PORT_GIDS);
     if (!enter(walk, name, &outer))
         return;
     file(walk, "state", "%u: %s\n", info->state, states[info->state]);
@@ -362,7 +368,7 @@ static void describe_interfaces(struct walk *walk)
         for (uint8_t j = 0; j < view->devices[i].port_count; j++) {
             const struct sysfs_port *port = &view->devices[i].ports[j];
             bool ib = port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
-            if (!ib || view->ipoib_module)
+            if (!ib || view->ipoib_module || PLANTED(world_sysfs_module_ignored))
                 describe_interface(walk, &view->devices[i], port);
         }
     }
@@ -397,6 +403,7 @@ static bool walk_to(struct walk *walk, const struct sysfs_view *view, const char
                     enum wanted wanted, char *rest)
 {
     size_t length = strlen(path);
+    assert(view && view->node && (view->devices || view->device_count == 0));
     *walk = (struct walk){.view = view, .wanted = wanted, .rest = rest};
     if (strncmp(path, "/sys", 4) != 0 || (path[4] && path[4] != '/') || length >= FABRIC_PATH_MAX)
         return false;
@@ -415,7 +422,7 @@ enum fabric_error sysfs_read(const struct sysfs_view *view, const char *path, vo
     char rest[FABRIC_PATH_MAX];
     if (!walk_to(&walk, view, path, CONTENT, rest))
         return walk.refused ? ERR_INVALID_ARGUMENT : ERR_NOT_FOUND;
-    if (walk.length > capacity)
+    if (walk.length > capacity && !PLANTED(world_sysfs_overflows))
         return ERR_TOO_LARGE;
     memcpy(buf, walk.content, walk.length);
     *length = walk.length;

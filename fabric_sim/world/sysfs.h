@@ -42,4 +42,9 @@ enum fabric_error sysfs_list(const struct sysfs_view *view, const char *path, vo
 enum fabric_error sysfs_link(const struct sysfs_view *view, const char *path, char *buf,
                              size_t capacity);
 
+/* Writes "mode" or "mtu" of an IPoIB interface: access_denied (another file), invalid_argument. The
+ * mode sets the MTU to the largest of connected mode or the usual one of datagram mode. */
+enum fabric_error sysfs_ipoib_write(struct sysfs_port *port, const char *file, const void *data,
+                                    size_t length);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/client/client.h"
+#include "src/fabric/planted.h"
 
 #define PAGE 4096u
 
@@ -16,28 +17,46 @@ static void deregister(struct client *c, struct client_buffer *b)
     }
 }
 
+/* Of memory and of its iova, which devices map by whole pages. */
+static uint64_t alignment(struct client *c)
+{
+    struct fabric_guarantees guarantees = {.iova_align = PAGE};
+    fabric_guarantees(c->fabric, &guarantees);
+    return guarantees.iova_align > PAGE ? guarantees.iova_align : PAGE;
+}
+
+/* Keys may be guessed, this not; and it tells peers nothing about this host. */
+static uint64_t draw_iova(struct client *c, uint64_t align)
+{
+    uint64_t iova = 0;
+    fabric_entropy(c->fabric, &iova, sizeof iova);
+    if (PLANTED(client_iova_guessable))
+        iova = 0;
+    return (iova >> 2 & ~(align - 1)) + align; /* never 0, and its end does not wrap */
+}
+
 bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t size)
 {
     assert(c && b && size);
     if (size <= b->size)
         return true;
-    uint64_t larger = b->size ? b->size : PAGE;
+    uint64_t align = alignment(c), larger = b->size ? b->size : align;
     while (larger < size)
         larger *= 2;
-    uint8_t *memory = aligned_alloc(PAGE, (size_t)larger);
+    uint8_t *memory = aligned_alloc((size_t)align, (size_t)larger);
     if (!memory)
         return false;
     deregister(c, b);
     free(b->memory);
     b->memory = memory;
     b->size = larger;
-    b->iova = (uint64_t)++c->buffer_serial << 32; /* tells peers nothing about this host */
+    b->iova = draw_iova(c, align);
     return true;
 }
 
 enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
                                      uint64_t length, uint32_t access, uint64_t cookie,
-                                     fabric_window *window, uint32_t *rkey)
+                                     fabric_window *window)
 {
     assert(c && b && rail < c->rail_count && length && length <= b->size);
     struct rail *r = &c->rails[rail];
@@ -54,8 +73,7 @@ enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, 
             return error;
         b->epoch[rail] = r->epoch;
     }
-    return fabric_window_open(c->fabric, b->mr[rail], b->iova, length, access, cookie, window,
-                              rkey);
+    return fabric_window_open(c->fabric, b->mr[rail], b->iova, length, access, cookie, window);
 }
 
 void client_buffer_free(struct client_buffer *b)

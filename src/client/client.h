@@ -36,12 +36,13 @@ enum client_cookie {
     CLIENT_PEER_TIMER,   /* peer: reconnect */
     CLIENT_LINK_TIMER,   /* peer * RAIL_MAX + rail */
     CLIENT_WINDOW,       /* operation */
-    CLIENT_PROBE_WINDOW, /* nobody waits for it */
+    CLIENT_PROBE_WINDOW, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_DEADLINE,     /* operation */
     CLIENT_START_WAIT,
     CLIENT_REQUERY,
     CLIENT_IO, /* job */
     CLIENT_QUEUE_PAIR,
+    CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
 };
 
 struct client_buffer {
@@ -54,7 +55,9 @@ struct client_buffer {
 
 enum client_link_state {
     CLIENT_LINK_DOWN,      /* `reason` says why; maybe a timer will try again */
+    CLIENT_LINK_LENDING,   /* the window for the probe is being opened */
     CLIENT_LINK_REQUESTED, /* LINK_REQUEST is out */
+    CLIENT_LINK_RESOLVING, /* LINK_ACCEPT came; the server's link-layer address is looked up */
     CLIENT_LINK_PROBED,    /* our queue pair receives; the server probes it */
     CLIENT_LINK_UP,        /* operations may use it */
 };
@@ -69,6 +72,7 @@ struct client_link {
     struct rail_pair pair;
     struct fabric_path path;
     struct wire_message request; /* as sent: the digest covers it */
+    struct wire_message accept;  /* as it came, while RESOLVING */
     uint8_t digest[WIRE_MAC_BYTES];
     struct client_buffer probe;
     fabric_window probe_window; /* id 0: none */
@@ -102,6 +106,7 @@ struct client_peer {
 enum client_operation_state {
     CLIENT_FREE,
     CLIENT_QUEUED,   /* waits for a way */
+    CLIENT_LENDING,  /* its window is being opened */
     CLIENT_SENT,     /* the server has it */
     CLIENT_REVOKING, /* the attempt is over, but its window may still be touched */
     CLIENT_DONE,     /* nothing can touch the buffer any more; the job takes it */
@@ -126,7 +131,7 @@ struct client_operation {
     uint64_t id; /* of this attempt: a late answer to an earlier one finds nothing */
     enum wire_way way;
     uint32_t rail, generation;
-    fabric_window window; /* id 0: none open */
+    fabric_window window; /* id 0: none open or opening */
     uint32_t next;        /* bulk sent or received */
     struct wire_tag tag;
     bool answered; /* GET over TCP: RESULT came, bulk follows */
@@ -156,7 +161,7 @@ struct client {
     struct client_operation operations[CLIENT_OPERATIONS];
     struct client_buffer buffers[CLIENT_OPERATIONS]; /* one for each position */
     struct client_job *jobs[CLIENT_JOBS];
-    uint32_t serial, buffer_serial, rotation;
+    uint32_t serial, rotation;
     uint64_t next_id;
     struct client_counters counters;
 };
@@ -173,10 +178,10 @@ void client_report(struct client *c, json_t *object);
 
 /* At least `size` bytes; nothing may be lent of it. False without memory. */
 bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t size);
-/* Lends `length` bytes to the peer at the other end of a rail. */
+/* Begins to lend `length` bytes to the peer at the other end of a rail; WINDOW_OPENED follows. */
 enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
                                      uint64_t length, uint32_t access, uint64_t cookie,
-                                     fabric_window *window, uint32_t *rkey);
+                                     fabric_window *window);
 /* After the devices were closed. */
 void client_buffer_free(struct client_buffer *b);
 
@@ -201,6 +206,10 @@ bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p)
  * nothing. */
 void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail);
 void client_link_accept(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* The window for the probe has been opened, or could not be. */
+void client_link_lent(struct client *c, const struct fabric_event *event);
+/* A look-up has ended. */
+void client_link_resolved(struct client *c, uint64_t cookie, enum fabric_error error);
 void client_link_up(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_peer_rail_changed(struct client *c, struct client_peer *p,
@@ -230,6 +239,8 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
                         const char *detail, bool retry);
 void client_operation_result(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* Its window has been opened, or could not be. */
+void client_operation_lent(struct client *c, const struct fabric_event *event);
 void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window);
 void client_operation_deadline(struct client *c, uint64_t cookie);
 void client_pump_bulk(struct client *c, struct client_peer *p);

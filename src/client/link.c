@@ -39,7 +39,7 @@ bool client_link_in_progress(const struct client_peer *p)
 {
     assert(p);
     for (uint32_t i = 0; i < RAIL_MAX; i++) {
-        if (p->links[i].state == CLIENT_LINK_REQUESTED || p->links[i].state == CLIENT_LINK_PROBED)
+        if (p->links[i].state != CLIENT_LINK_DOWN && p->links[i].state != CLIENT_LINK_UP)
             return true;
     }
     return false;
@@ -61,8 +61,8 @@ static void restart_operations(struct client *c, const struct client_peer *p, ui
 {
     for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
         struct client_operation *op = &c->operations[i];
-        if (op->state == CLIENT_SENT && op->peer == p->index && op->way == WIRE_WAY_RC &&
-            op->rail == rail)
+        bool under_way = op->state == CLIENT_SENT || op->state == CLIENT_LENDING;
+        if (under_way && op->peer == p->index && op->way == WIRE_WAY_RC && op->rail == rail)
             client_attempt_end(c, op, reason, "the link ended", true);
     }
 }
@@ -108,14 +108,15 @@ static void give_up(struct client *c, struct client_peer *p, uint32_t rail,
 
 /* ------------------------------------------------------------------ the beginning of a link */
 
-static enum fabric_error lend_probe(struct client *c, uint32_t rail, struct client_link *l,
-                                    uint32_t *rkey)
+static enum fabric_error lend_probe(struct client *c, const struct client_peer *p, uint32_t rail,
+                                    struct client_link *l)
 {
+    uint32_t place = p->index * RAIL_MAX + rail;
     if (!client_buffer_reserve(c, &l->probe, PROBE_BYTES))
         return ERR_RESOURCES_EXHAUSTED;
     enum fabric_error error = client_buffer_lend(
         c, &l->probe, rail, PROBE_BYTES, FABRIC_ACCESS_REMOTE_READ | FABRIC_ACCESS_REMOTE_WRITE,
-        client_cookie(CLIENT_PROBE_WINDOW, rail, 0), &l->probe_window, rkey);
+        client_cookie(CLIENT_PROBE_WINDOW, place, l->generation), &l->probe_window);
     l->probe_epoch = c->rails[rail].epoch;
     return error;
 }
@@ -134,29 +135,45 @@ void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
                  r->detail);
         return;
     }
-    uint32_t rkey = 0;
     l->generation++;
     l->peer_waits = false;
     clear_timer(c, l);
     enum fabric_error error =
         rail_pair_create(r, client_cookie(CLIENT_QUEUE_PAIR, p->index, 0), &l->pair);
     if (!error)
-        error = lend_probe(c, rail, l, &rkey);
+        error = lend_probe(c, p, rail, l);
     if (error) {
         give_up(c, p, rail, error, "the queue pair could not be set up");
+        return;
+    }
+    l->state = CLIENT_LINK_LENDING;
+    set_timer(c, p, rail, CLIENT_LINK_TIME);
+}
+
+void client_link_lent(struct client *c, const struct fabric_event *event)
+{
+    assert(c && event && event->type == FABRIC_EVENT_WINDOW_OPENED);
+    uint64_t cookie = event->u.window.cookie;
+    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
+    struct client_link *l = &p->links[rail];
+    if (l->state != CLIENT_LINK_LENDING || l->generation != (uint32_t)cookie)
+        return; /* its device was closed */
+    if (event->u.window.error) {
+        l->probe_window = (fabric_window){0};
+        give_up(c, p, rail, event->u.window.error, "memory could not be lent");
         return;
     }
     l->request = (struct wire_message){.type = WIRE_LINK_REQUEST,
                                        .rail = (uint8_t)rail,
                                        .generation = l->generation,
-                                       .address = r->address,
+                                       .address = c->rails[rail].address,
                                        .qp_num = l->pair.qp_num,
                                        .psn = l->pair.psn,
                                        .iova = l->probe.iova,
-                                       .rkey = rkey,
+                                       .rkey = event->u.window.rkey,
                                        .length = PROBE_BYTES};
     l->state = CLIENT_LINK_REQUESTED;
-    set_timer(c, p, rail, CLIENT_LINK_TIME);
     client_peer_send(c, p, &l->request);
 }
 
@@ -181,21 +198,32 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
     struct rail *r = &c->rails[m->rail];
     enum fabric_error error = rail_path(r, &m->address, &l->path, detail);
     if (!error) {
-        error = rail_pair_connect(r, &l->pair, &l->path, m->qp_num, m->psn);
+        uint32_t place = p->index * RAIL_MAX + m->rail;
+        error = rail_pair_resolve(r, &l->pair, &l->path,
+                                  client_cookie(CLIENT_RESOLVE, place, l->generation));
         if (error)
-            snprintf(detail, sizeof detail, "the queue pair could not be connected");
+            snprintf(detail, sizeof detail, "the server's link address cannot be looked up");
     }
     if (error) {
         give_up(c, p, m->rail, error, detail);
         return;
     }
+    l->accept = *m;
+    l->state = CLIENT_LINK_RESOLVING;
+}
+
+/* The queue pair receives: the server may probe it. */
+static void say_ready(struct client *c, struct client_peer *p, struct client_link *l)
+{
+    const struct wire_message *m = &l->accept;
+    struct wire_message ready = {
+        .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
     if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
         rail_log(c->fabric, FABRIC_LOG_WARN,
                  "server %s rail %u: MTU differs: %u here, %u there; %u is used",
-                 c->config.servers[p->index], m->rail, fabric_mtu_bytes(r->address.mtu),
-                 fabric_mtu_bytes(m->address.mtu), fabric_mtu_bytes(l->path.path_mtu));
-    struct wire_message ready = {
-        .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
+                 c->config.servers[p->index], m->rail,
+                 fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
+                 fabric_mtu_bytes(l->path.path_mtu));
     wire_channel_bind(p->channel, &l->request, m, l->digest);
     memcpy(ready.digest, l->digest, sizeof ready.digest);
     l->state = CLIENT_LINK_PROBED;
@@ -204,6 +232,27 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
         client_peer_judge(c, p);
     }
     client_peer_send(c, p, &ready);
+}
+
+void client_link_resolved(struct client *c, uint64_t cookie, enum fabric_error error)
+{
+    assert(c);
+    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
+    struct client_link *l = &p->links[rail];
+    bool same = l->generation == (uint32_t)cookie || PLANTED(client_resolve_unfenced);
+    if (l->state != CLIENT_LINK_RESOLVING || !same)
+        return; /* of a link that has ended */
+    const char *detail = "nobody has the server's GID";
+    if (!error || PLANTED(client_resolve_failure_ignored)) {
+        detail = "the queue pair could not be connected";
+        error =
+            rail_pair_connect(&c->rails[rail], &l->pair, &l->path, l->accept.qp_num, l->accept.psn);
+    }
+    if (error)
+        give_up(c, p, rail, error, detail);
+    else
+        say_ready(c, p, l);
 }
 
 void client_link_up(struct client *c, struct client_peer *p, const struct wire_message *m)
@@ -241,12 +290,17 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     struct client_link *l = current(c, p, m);
     if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
         return;
+    char detail[WIRE_DETAIL + RAIL_EXPLAIN], violations[RAIL_EXPLAIN];
+    bool unanswered = m->error == ERR_RETRY_EXCEEDED || m->error == ERR_PROBE_FAILED;
+    rail_explain(&c->rails[m->rail], &l->pair, unanswered ? ERR_RETRY_EXCEEDED : m->error,
+                 violations);
+    snprintf(detail, sizeof detail, "%s%s", m->detail, violations);
     rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s %s: %s",
              c->config.servers[p->index], m->rail,
              l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
-             error_name(m->error), m->detail);
+             error_name(m->error), detail);
     l->peer_waits = is_peer_waiting(m->error);
-    client_link_end(c, p, m->rail, m->error, m->detail, true);
+    client_link_end(c, p, m->rail, m->error, detail, true);
     client_peer_judge(c, p);
 }
 

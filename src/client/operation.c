@@ -160,9 +160,18 @@ static void send_request(struct client *c, struct client_operation *op, uint32_t
         client_pump_bulk(c, p);
 }
 
+/* This rail cannot serve; there may be another, or TCP. */
+static void not_lent(struct client *c, struct client_operation *op, enum fabric_error error)
+{
+    struct client_peer *p = &c->peers[op->peer];
+    assert(op->state == CLIENT_QUEUED && !op->window.id && error);
+    op->kicked = true;
+    client_link_end(c, p, op->rail, error, "memory could not be lent", true);
+    client_peer_judge(c, p);
+}
+
 static void send_over(struct client *c, struct client_operation *op, enum wire_way way)
 {
-    uint32_t rkey = 0;
     op->id = ++c->next_id;
     op->attempts++;
     op->next = 0;
@@ -176,15 +185,31 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
         enum fabric_error error = client_buffer_lend(
             c, op->buffer, op->rail, wanted_length(op),
             op->type == WIRE_PUT ? FABRIC_ACCESS_REMOTE_READ : FABRIC_ACCESS_REMOTE_WRITE,
-            client_cookie(CLIENT_WINDOW, op->slot, op->serial), &op->window, &rkey);
-        if (error) { /* this rail cannot serve; there may be another, or TCP */
-            op->kicked = true;
-            client_link_end(c, p, op->rail, error, "memory could not be lent", true);
-            client_peer_judge(c, p);
-            return;
-        }
+            client_cookie(CLIENT_WINDOW, op->slot, op->serial), &op->window);
+        if (error)
+            not_lent(c, op, error);
+        else
+            op->state = CLIENT_LENDING;
+        return;
     }
-    send_request(c, op, rkey);
+    send_request(c, op, 0);
+}
+
+void client_operation_lent(struct client *c, const struct fabric_event *event)
+{
+    assert(c && event && event->type == FABRIC_EVENT_WINDOW_OPENED);
+    struct client_operation *op = &c->operations[client_cookie_slot(event->u.window.cookie)];
+    bool same = op->serial == (uint32_t)event->u.window.cookie &&
+                op->window.id == event->u.window.window.id;
+    if (op->state != CLIENT_LENDING || !same)
+        return; /* its device was closed */
+    if (!event->u.window.error) {
+        send_request(c, op, event->u.window.rkey);
+        return;
+    }
+    op->window = (fabric_window){0};
+    op->state = CLIENT_QUEUED;
+    not_lent(c, op, event->u.window.error);
 }
 
 static void done(struct client *c, struct client_operation *op)
@@ -260,7 +285,7 @@ static void settle(struct client *c, struct client_operation *op)
 void client_attempt_end(struct client *c, struct client_operation *op, enum fabric_error error,
                         const char *detail, bool retry)
 {
-    assert(c && op && (op->state == CLIENT_SENT || op->state == CLIENT_QUEUED));
+    assert(c && op && op->state >= CLIENT_QUEUED && op->state <= CLIENT_SENT);
     bool tell = error && op->state == CLIENT_SENT;
     op->error = error;
     op->retry = retry;

@@ -220,9 +220,18 @@ static void client_event(void *state, const struct fabric_event *event)
     case FABRIC_EVENT_ASYNC:
         take_async(c, &event->u.async);
         break;
+    case FABRIC_EVENT_WINDOW_OPENED:
+        if (cookie_kind(event->u.window.cookie) == CLIENT_WINDOW)
+            client_operation_lent(c, event);
+        else
+            client_link_lent(c, event);
+        break;
     case FABRIC_EVENT_WINDOW_REVOKED:
         if (cookie_kind(event->u.window.cookie) == CLIENT_WINDOW)
             client_operation_revoked(c, event->u.window.cookie, event->u.window.window);
+        break;
+    case FABRIC_EVENT_RESOLVED:
+        client_link_resolved(c, event->u.resolved.cookie, event->u.resolved.error);
         break;
     case FABRIC_EVENT_CONNECTED:
     case FABRIC_EVENT_READABLE:

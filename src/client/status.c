@@ -24,7 +24,10 @@ static json_t *rails(const struct client *c)
 
 static json_t *links(const struct client *c, const struct client_peer *p)
 {
-    static const char *const names[] = {"down", "requested", "probed", "up"};
+    static const char *const names[] = {
+        [CLIENT_LINK_DOWN] = "down",           [CLIENT_LINK_LENDING] = "lending",
+        [CLIENT_LINK_REQUESTED] = "requested", [CLIENT_LINK_RESOLVING] = "resolving",
+        [CLIENT_LINK_PROBED] = "probed",       [CLIENT_LINK_UP] = "up"};
     json_t *list = json_array();
     for (uint32_t i = 0; i < c->rail_count; i++) {
         const struct client_link *l = &p->links[i];

@@ -69,11 +69,12 @@ struct fabric_ops {
     enum fabric_error (*device_list)(struct fabric *f, char (*names)[FABRIC_NAME_MAX],
                                      size_t capacity, size_t *count);
     /* device_open: from now on its asynchronous events are reported. Errors: not_found,
-     * device_removed, resources_exhausted. */
+     * device_removed, access_denied, resources_exhausted. */
     enum fabric_error (*device_open)(struct fabric *f, const char *name, fabric_device *out);
-    /* device_close: destroys what was made on it; what its posts and revocations still owe is
-     * reported by later polls (WR_FLUSH_ERR, WINDOW_REVOKED) under the old handles, and no
-     * asynchronous event. Also the way to give up a removed device. Never fails. */
+    /* device_close: destroys what was made on it; what its posts, revocations and openings still
+     * owe is reported by later polls (WR_FLUSH_ERR, WINDOW_REVOKED, WINDOW_OPENED with
+     * device_removed) under the old handles, and no asynchronous event. Also the way to give up a
+     * removed device. Never fails. */
     enum fabric_error (*device_close)(struct fabric *f, fabric_device device);
     /* device_query: errors: device_removed. */
     enum fabric_error (*device_query)(struct fabric *f, fabric_device device,
@@ -97,27 +98,34 @@ struct fabric_ops {
     enum fabric_error (*dcb_query)(struct fabric *f, const char *netdev, struct fabric_dcb *out);
 
     /* mr_register: after success the memory is the caller's still, but stays mapped until
-     * mr_deregister. Key values are unpredictable. Errors: memlock_limit, registration_failed,
+     * mr_deregister. Key values are as the device makes them (some: an index and 8 bits that
+     * change); what a stranger cannot predict is the iova, which the caller takes from entropy.
+     * Errors: memlock_limit, registration_failed,
      * not_supported (kind), invalid_argument (iova_align), device_removed, resources_exhausted. */
     enum fabric_error (*mr_register)(struct fabric *f, fabric_device device,
                                      const struct fabric_mr_init *init, fabric_mr *out,
                                      struct fabric_mr_keys *keys);
     /* mr_deregister: when it returns, no remote access through its rkey can happen any more, and
      * posts that still name its lkey fail with LOC_PROT_ERR. Its windows must be gone (programmer
-     * error otherwise). Never fails. The key values are not used again soon. */
+     * error otherwise). Never fails. The key values may be given out again at once: hand out only
+     * keys of windows. */
     enum fabric_error (*mr_deregister)(struct fabric *f, fabric_mr mr);
-    /* window_open: lends [iova, iova + length) of `mr` to peers under a fresh key, for one
-     * operation or one peer. `access` is REMOTE_READ and/or REMOTE_WRITE; the latter needs
-     * LOCAL_WRITE of the region. The region itself needs no REMOTE_ bit, so that its own rkey can
-     * grant nothing (vol. 1, chapter 10.6.6.2). Several windows may overlap. Errors:
-     * invalid_argument (outside the region, access), resources_exhausted, device_removed. */
+    /* window_open: begins to lend [iova, iova + length) of `mr` to peers under a fresh key, for one
+     * operation or one peer. WINDOW_OPENED follows exactly once and brings the key, which grants
+     * nothing before it; with an error the handle is gone. `access` is REMOTE_READ and/or
+     * REMOTE_WRITE; the latter needs LOCAL_WRITE of the region. The region itself needs no REMOTE_
+     * bit, so that its own rkey can grant nothing (vol. 1, chapter 10.6.6.2). Several windows may
+     * overlap. Errors at once: invalid_argument (outside the region, access, longer than the
+     * device's max_window_size), not_supported (no windows), resources_exhausted, device_removed.
+     */
     enum fabric_error (*window_open)(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey);
+                                     uint32_t access, uint64_t cookie, fabric_window *out);
     /* window_revoke: starts taking the key back and never fails; exactly one WINDOW_REVOKED event
      * follows, also when the device is removed or closed meanwhile. Until then a peer may still
-     * touch the memory; afterwards nothing can, and the handle is gone. The key's value is not
-     * given out again while an old request with it may be under way. */
+     * touch the memory; afterwards nothing can, every byte that landed through it is visible here,
+     * and the handle is gone. Also allowed before WINDOW_OPENED was polled, which then does not
+     * come. The key's value is not given out again for at least FABRIC_KEY_QUARANTINE ns, so that
+     * an old request that is still under way meets no new window. */
     enum fabric_error (*window_revoke)(struct fabric *f, fabric_window window);
 
     /* cq_create: room for `depth` completions. Overrun raises CQ_ERR and ends its queue pairs;
@@ -136,7 +144,7 @@ struct fabric_ops {
      * receive on an SRQ is lent to the queue, not to a queue pair (vol. 1, chapter 10.2.9), and is
      * the caller's again when this returns. Never fails. */
     enum fabric_error (*srq_destroy)(struct fabric *f, fabric_srq srq);
-    /* srq_post_recv: as qp_post_recv. */
+    /* srq_post_recv: as qp_post_recv, but a completion is not promised (see srq_destroy). */
     enum fabric_error (*srq_post_recv)(struct fabric *f, fabric_srq srq,
                                        const struct fabric_recv_wr *wr);
 
@@ -144,16 +152,18 @@ struct fabric_ops {
      * (more than the device's limits), resources_exhausted, device_removed. */
     enum fabric_error (*qp_create)(struct fabric *f, fabric_device device,
                                    const struct fabric_qp_init *init, fabric_qp *out);
-    /* qp_modify: one transition of vol. 1, chapter 10.3.1. On an error the state is unchanged.
-     * On RoCE the kernel resolves the peer's link address inside the move to RTR: it may take up to
-     * a second there and return unreachable. Errors: invalid_argument (transition or value),
-     * grh_unavailable (the port demands a GRH and the vector has none), mtu_above_active (only with
-     * RTR_MTU_CHECKED), pkey_index_range, pkey_empty, unreachable, device_removed. To ERR:
-     * everything accepted completes as WR_FLUSH_ERR, in order. To RESET: the same (verbs would drop
-     * them; the fabric reports them all the same). */
+    /* qp_modify: one transition of vol. 1, chapter 10.3.1. On an error the state is unchanged,
+     * where the backend can tell; else the queue pair is only good for ERR, RESET or destruction.
+     * On RoCE the kernel resolves the peer's link address inside the move to RTR: unless `resolve`
+     * has just told success it may take up to a second there and return unreachable. Errors:
+     * invalid_argument (transition or value), grh_unavailable (the port demands a GRH and the
+     * vector has none), mtu_above_active (only with RTR_MTU_CHECKED), pkey_index_range, pkey_empty,
+     * unreachable, device_removed. To ERR: everything accepted completes as WR_FLUSH_ERR, in order.
+     * To RESET: the same (verbs would drop them; the fabric reports them all the same). */
     enum fabric_error (*qp_modify)(struct fabric *f, fabric_qp qp,
                                    const struct fabric_qp_attr *attr);
-    /* qp_query: state and number as the device has them now. Errors: device_removed. */
+    /* qp_query: state and number, by what calls and polled events left; it asks no device. Errors:
+     * device_removed. */
     enum fabric_error (*qp_query)(struct fabric *f, fabric_qp qp, struct fabric_qp_info *out);
     /* qp_destroy: when it returns, no peer can reach memory through this queue pair. What was
      * accepted and not yet completed is reported as WR_FLUSH_ERR by later polls, under the old
@@ -164,7 +174,10 @@ struct fabric_ops {
      * of its queue, and holds its place in the queue until that was polled; one that fails or is
      * flushed has a completion of its own). Buffers are lent until then; with INLINE only during
      * the call. A refused post never left. Send completions of one queue pair come in the order of
-     * posting. A write that failed may have landed wholly, partly or not at all. Errors:
+     * posting. A write that failed may have landed wholly, partly or not at all. SUCCESS of a WRITE
+     * does not mean that the peer's CPU sees the bytes: that is told by the peer's own events, a
+     * receive completion (bytes of earlier WRITEs of that queue pair are visible) or
+     * WINDOW_REVOKED. Errors:
      * queue_full, invalid_argument (state: below RTS; a DCT; opcode; too many entries; inline too
      * long), device_removed. In ERR posts are accepted and flushed. */
     enum fabric_error (*qp_post_send)(struct fabric *f, fabric_qp qp,
@@ -174,6 +187,14 @@ struct fabric_ops {
      * entries), device_removed. */
     enum fabric_error (*qp_post_recv)(struct fabric *f, fabric_qp qp,
                                       const struct fabric_recv_wr *wr);
+    /* resolve: looks up the link-layer address behind `av`; RESOLVED follows exactly once, unless
+     * the device is closed before. On InfiniBand there is nothing to look up and it says success at
+     * once, whether or not anybody has the LID; on RoCE it is the neighbour of dgid, and
+     * unreachable when nobody answered. The move to RTR and ah_create do not wait when it told
+     * success for the same vector within the last second. Errors at once: invalid_argument
+     * (port_num), resources_exhausted, device_removed. */
+    enum fabric_error (*resolve)(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie);
     /* ah_create: an address handle for DC sends from `av`; on RoCE as slow as the move to RTR.
      * Errors: invalid_argument, grh_unavailable, unreachable, resources_exhausted, device_removed.
      */
@@ -183,19 +204,26 @@ struct fabric_ops {
     enum fabric_error (*ah_destroy)(struct fabric *f, fabric_ah ah);
 
     /* listen: on "IP:PORT" or "[IPv6]:PORT"; port 0 picks one; `bound` gets the address in use
-     * (FABRIC_NAME_MAX bytes). New peers come as ACCEPTED events, each with a stream of its own
+     * (FABRIC_ADDRESS_MAX bytes). New peers come as ACCEPTED events, each with a stream of its own
      * that the caller must close. Errors: address_in_use, invalid_argument, resources_exhausted,
      * not_supported (without TCP). */
     enum fabric_error (*listen)(struct fabric *f, const char *address, uint64_t cookie,
                                 fabric_listener *out, char *bound);
     /* listener_close: streams already accepted live on. Never fails. */
     enum fabric_error (*listener_close)(struct fabric *f, fabric_listener listener);
-    /* connect: to "HOST:PORT"; CONNECTED or CLOSED follows. Errors at once: invalid_argument,
-     * resources_exhausted, not_supported (without TCP). */
+    /* connect: to "HOST:PORT"; CONNECTED or CLOSED follows. A name is looked up behind the call; a
+     * failure comes as CLOSED with unreachable. Errors at once: invalid_argument (also: an address
+     * of FABRIC_ADDRESS_MAX bytes or more), resources_exhausted, not_supported (without TCP). */
     enum fabric_error (*connect)(struct fabric *f, const char *address, uint64_t cookie,
                                  fabric_stream *out);
-    /* stream_peer: address of the other end as "IP:PORT" (FABRIC_NAME_MAX bytes). */
+    /* stream_peer: address of the other end as "IP:PORT" (FABRIC_ADDRESS_MAX bytes). Errors:
+     * peer_gone. */
     enum fabric_error (*stream_peer)(struct fabric *f, fabric_stream stream, char *out);
+    /* stream_local: our own end: its "IP:PORT" (FABRIC_ADDRESS_MAX bytes), and in `netdev`
+     * (FABRIC_NAME_MAX bytes) the interface that has this IP, empty where there is none or nobody
+     * knows. Errors: peer_gone (also before CONNECTED). */
+    enum fabric_error (*stream_local)(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev);
     /* stream_set_cookie: replaces the cookie of later events (an accepted stream starts with its
      * listener's). Never fails. */
     enum fabric_error (*stream_set_cookie)(struct fabric *f, fabric_stream stream, uint64_t cookie);
@@ -212,18 +240,23 @@ struct fabric_ops {
     /* stream_shutdown: sends no more; receiving goes on. Never fails. */
     enum fabric_error (*stream_shutdown)(struct fabric *f, fabric_stream stream);
     /* stream_close: the handle is gone and no event of it follows. `reset` throws away what is
-     * still in flight and tells the peer so; otherwise accepted bytes are still delivered. */
+     * still in flight and tells the peer so; otherwise accepted bytes are delivered unless the peer
+     * sends more than 64 KiB, or for more than 1 s, after it. */
     enum fabric_error (*stream_close)(struct fabric *f, fabric_stream stream, bool reset);
 
     /* io_submit: storage request; exactly one IO_DONE follows an accepted one. Between two flushes
      * writes may reach the medium in any order unless STORAGE_ORDER, and a power cut may tear a
-     * write at storage_tear_unit. Errors: queue_full, invalid_argument; all else in IO_DONE
-     * (not_found, store_full, read_only, media_failed). */
+     * write at storage_tear_unit. Errors: queue_full, invalid_argument (also: a path of
+     * FABRIC_PATH_MAX bytes or more); all else in IO_DONE (not_found, exists, access_denied, busy,
+     * too_large, store_full, read_only, media_failed). After a FLUSH that failed every later one of
+     * that file fails until it is closed: what was written since the last good one may be lost
+     * although the system takes it for written. */
     enum fabric_error (*io_submit)(struct fabric *f, const struct fabric_io *io);
 
     /* sysfile_read: contents of a system file by its usual absolute path (a test's root folder
      * may stand before it), up to `capacity` bytes. Errors: not_found, too_large (more than
-     * capacity; nothing is written), invalid_argument (EINVAL of the file), not_supported. */
+     * capacity; nothing is written), invalid_argument (EINVAL of the file), access_denied,
+     * not_supported. */
     enum fabric_error (*sysfile_read)(struct fabric *f, const char *path, void *buf,
                                       size_t capacity, size_t *length);
     /* sysfile_list: names in a folder, sorted, each ending in NUL, one after the other. Errors: as
@@ -231,9 +264,16 @@ struct fabric_ops {
     enum fabric_error (*sysfile_list)(struct fabric *f, const char *path, void *buf,
                                       size_t capacity, size_t *length);
     /* sysfile_link: where a symbolic link points, with a final NUL. Errors: not_found (also: no
-     * link), too_large, not_supported. */
+     * link), too_large, access_denied, not_supported. */
     enum fabric_error (*sysfile_link)(struct fabric *f, const char *path, char *buf,
                                       size_t capacity);
+    /* sysfile_write: gives `data` to a system file in one write; it does not make files. What may
+     * be written is the mode of an IPoIB interface ("connected" or "datagram"), which also sets its
+     * MTU, and then the MTU itself: the mode first. Errors: not_found, access_denied,
+     * invalid_argument (EINVAL: the driver or the mode has no such value), read_only,
+     * not_supported. */
+    enum fabric_error (*sysfile_write)(struct fabric *f, const char *path, const void *data,
+                                       size_t length);
 };
 
 /* Positions in the table. */

@@ -214,6 +214,41 @@ static int rank(enum fabric_link_layer link_layer, const union fabric_gid *gid)
     return (int)fabric_gid_scope(gid);
 }
 
+/* Where the entry goes in the list of `used`, best first. */
+static size_t place_of(enum fabric_link_layer link_layer, const struct fabric_usable_gid *list,
+                       size_t used, const struct fabric_gid_entry *entry)
+{
+    int mine = rank(link_layer, &entry->gid);
+    size_t place = used;
+    for (; place > 0; place--) {
+        int theirs = rank(link_layer, &list[place - 1].gid);
+        if (theirs > mine || (theirs == mine && list[place - 1].index <= entry->index))
+            break;
+    }
+    return place;
+}
+
+static size_t of_family(const struct fabric_usable_gid *list, size_t used,
+                        enum fabric_gid_family family)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < used; i++)
+        count += fabric_gid_family(&list[i].gid) == family;
+    return count;
+}
+
+/* The one of a full list that makes room for a GID of `family`: the last, but never the only one
+ * of the other family. */
+static size_t victim(const struct fabric_usable_gid *list, size_t used,
+                     enum fabric_gid_family family)
+{
+    size_t last = used - 1;
+    enum fabric_gid_family theirs = fabric_gid_family(&list[last].gid);
+    if (theirs == family || of_family(list, used, theirs) > 1 || PLANTED(fabric_gid_family_lost))
+        return last;
+    return last - 1;
+}
+
 uint8_t fabric_gids_usable(enum fabric_link_layer link_layer,
                            const struct fabric_gid_entry *entries, size_t count,
                            struct fabric_usable_gid out[FABRIC_AV_MAX_GIDS])
@@ -224,20 +259,20 @@ uint8_t fabric_gids_usable(enum fabric_link_layer link_layer,
         const struct fabric_gid_entry *entry = &entries[i];
         if (fabric_gid_unusable(link_layer, entry))
             continue;
-        int mine = rank(link_layer, &entry->gid);
-        size_t place = used;
-        for (; place > 0; place--) {
-            const struct fabric_usable_gid *before = &out[place - 1];
-            int theirs = rank(link_layer, &before->gid);
-            if (theirs > mine || (theirs == mine && before->index <= entry->index))
-                break;
+        enum fabric_gid_family family = fabric_gid_family(&entry->gid);
+        size_t place = place_of(link_layer, out, used, entry);
+        if (used == FABRIC_AV_MAX_GIDS) {
+            size_t gone = victim(out, used, family);
+            bool first = of_family(out, used, family) == 0 && !PLANTED(fabric_gid_family_lost);
+            if (place > gone && !first)
+                continue;
+            memmove(&out[gone], &out[gone + 1], (used - gone - 1) * sizeof(*out));
+            used--;
+            place = place_of(link_layer, out, used, entry);
         }
-        if (place == FABRIC_AV_MAX_GIDS)
-            continue;
-        size_t kept = used < FABRIC_AV_MAX_GIDS ? used : FABRIC_AV_MAX_GIDS - 1;
-        memmove(&out[place + 1], &out[place], (kept - place) * sizeof(*out));
+        memmove(&out[place + 1], &out[place], (used - place) * sizeof(*out));
         out[place] = (struct fabric_usable_gid){entry->gid, entry->type, (uint8_t)entry->index};
-        used = kept + 1;
+        used++;
     }
     assert(used <= FABRIC_AV_MAX_GIDS);
     return (uint8_t)used;

@@ -58,8 +58,13 @@ static uint64_t object_of(const struct fabric_event *event)
     case FABRIC_EVENT_ASYNC:
         id = event->u.async.device.id;
         break;
+    case FABRIC_EVENT_WINDOW_OPENED:
     case FABRIC_EVENT_WINDOW_REVOKED:
         id = event->u.window.window.id;
+        class = FABRIC_EVENT_WINDOW_OPENED;
+        break;
+    case FABRIC_EVENT_RESOLVED:
+        id = event->u.resolved.device.id;
         break;
     case FABRIC_EVENT_TIMER:
         id = event->u.timer.timer.id;
@@ -249,7 +254,13 @@ static bool is_srq_event(const struct fabric_event *event, uint32_t id)
 
 static bool is_device_event(const struct fabric_event *event, uint32_t id)
 {
-    return event->type == FABRIC_EVENT_ASYNC && event->u.async.device.id == id;
+    return (event->type == FABRIC_EVENT_ASYNC && event->u.async.device.id == id) ||
+           (event->type == FABRIC_EVENT_RESOLVED && event->u.resolved.device.id == id);
+}
+
+static bool is_opening(const struct fabric_event *event, uint32_t id)
+{
+    return event->type == FABRIC_EVENT_WINDOW_OPENED && event->u.window.window.id == id;
 }
 
 static enum fabric_error timer_cancel(struct fabric *f, fabric_timer timer, bool *was_pending)
@@ -296,9 +307,33 @@ static enum fabric_error srq_destroy(struct fabric *f, fabric_srq srq)
     return fabric_srq_destroy(layer_next(f), srq);
 }
 
+/* An opening that failed has no handle below any more: its revocation ends here. */
+static enum fabric_error window_revoke(struct fabric *f, fabric_window window)
+{
+    struct delay *delay = delay_of(f);
+    for (size_t i = 0; i < delay->held_count; i++) {
+        struct fabric_event *event = &delay->held[i].event;
+        if (is_opening(event, window.id) && event->u.window.error) {
+            event->type = FABRIC_EVENT_WINDOW_REVOKED;
+            event->u.window.error = FABRIC_OK;
+            return FABRIC_OK;
+        }
+    }
+    drop(delay, is_opening, window.id);
+    return fabric_window_revoke(delay->layer.next, window);
+}
+
 static enum fabric_error device_close(struct fabric *f, fabric_device device)
 {
-    drop(delay_of(f), is_device_event, device.id);
+    struct delay *delay = delay_of(f);
+    for (size_t i = 0; i < delay->held_count; i++) {
+        struct fabric_event *event = &delay->held[i].event;
+        if (event->type != FABRIC_EVENT_WINDOW_OPENED || event->u.window.device.id != device.id)
+            continue;
+        event->u.window.rkey = 0;
+        event->u.window.error = ERR_DEVICE_REMOVED;
+    }
+    drop(delay, is_device_event, device.id);
     return fabric_device_close(layer_next(f), device);
 }
 
@@ -318,6 +353,7 @@ enum fabric_error layer_delay_create(struct fabric *next, struct fabric **out)
     ops->qp_destroy = qp_destroy;
     ops->cq_destroy = cq_destroy;
     ops->srq_destroy = srq_destroy;
+    ops->window_revoke = window_revoke;
     ops->device_close = device_close;
     delay->alarm_at = FABRIC_FOREVER;
     *out = &delay->layer.head;

@@ -289,8 +289,13 @@ static void put_event(struct line *line, const struct fabric_event *event)
         put_wc(line, &event->u.wc);
     else if (event->type == FABRIC_EVENT_ASYNC)
         put_async(line, &event->u.async);
+    else if (event->type == FABRIC_EVENT_WINDOW_OPENED)
+        put(line, " window=%u -> %s", event->u.window.window.id, error_name(event->u.window.error));
     else if (event->type == FABRIC_EVENT_WINDOW_REVOKED)
         put(line, " window=%u", event->u.window.window.id);
+    else if (event->type == FABRIC_EVENT_RESOLVED)
+        put(line, " device=%u -> %s", event->u.resolved.device.id,
+            error_name(event->u.resolved.error));
     else if (event->type >= FABRIC_EVENT_ACCEPTED && event->type <= FABRIC_EVENT_CLOSED)
         put_stream(line, event);
     else if (event->type == FABRIC_EVENT_TIMER)

@@ -121,8 +121,9 @@ const char *fabric_cap_name(enum fabric_cap_bit bit)
 const char *fabric_event_name(enum fabric_event_type type)
 {
     static const char *const names[] = {
-        "completion", "async",  "window_revoked", "accepted", "connected", "readable",
-        "writable",   "closed", "timer",          "io_done",  "woken",
+        "completion", "async",     "window_opened", "window_revoked", "resolved",
+        "accepted",   "connected", "readable",      "writable",       "closed",
+        "timer",      "io_done",   "woken",
     };
     assert(type <= FABRIC_EVENT_WOKEN);
     return names[type];

@@ -69,8 +69,15 @@ static void check_event(const struct fabric_event *event)
     case FABRIC_EVENT_ASYNC:
         assert((unsigned int)event->u.async.type < FABRIC_ASYNC_COUNT && event->u.async.device.id);
         break;
+    case FABRIC_EVENT_WINDOW_OPENED:
+        assert((unsigned int)event->u.window.error < ERR_COUNT);
+        assert(!event->u.window.error || event->u.window.rkey == 0);
+        /* fall through */
     case FABRIC_EVENT_WINDOW_REVOKED:
-        assert(event->u.window.window.id);
+        assert(event->u.window.window.id && event->u.window.device.id);
+        break;
+    case FABRIC_EVENT_RESOLVED:
+        assert(event->u.resolved.device.id && (unsigned int)event->u.resolved.error < ERR_COUNT);
         break;
     case FABRIC_EVENT_ACCEPTED:
         assert(event->u.stream.stream.id && event->u.stream.listener.id);

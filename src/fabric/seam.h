@@ -45,8 +45,7 @@ enum fabric_error fabric_mr_register(struct fabric *f, fabric_device device,
                                      struct fabric_mr_keys *keys);
 enum fabric_error fabric_mr_deregister(struct fabric *f, fabric_mr mr);
 enum fabric_error fabric_window_open(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey);
+                                     uint32_t access, uint64_t cookie, fabric_window *out);
 enum fabric_error fabric_window_revoke(struct fabric *f, fabric_window window);
 enum fabric_error fabric_cq_create(struct fabric *f, fabric_device device, uint32_t depth,
                                    fabric_cq *out);
@@ -66,6 +65,8 @@ enum fabric_error fabric_qp_post_send(struct fabric *f, fabric_qp qp,
                                       const struct fabric_send_wr *wr);
 enum fabric_error fabric_qp_post_recv(struct fabric *f, fabric_qp qp,
                                       const struct fabric_recv_wr *wr);
+enum fabric_error fabric_resolve(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie);
 enum fabric_error fabric_ah_create(struct fabric *f, fabric_device device,
                                    const struct fabric_av *av, fabric_ah *out);
 enum fabric_error fabric_ah_destroy(struct fabric *f, fabric_ah ah);
@@ -75,6 +76,8 @@ enum fabric_error fabric_listener_close(struct fabric *f, fabric_listener listen
 enum fabric_error fabric_connect(struct fabric *f, const char *address, uint64_t cookie,
                                  fabric_stream *out);
 enum fabric_error fabric_stream_peer(struct fabric *f, fabric_stream stream, char *out);
+enum fabric_error fabric_stream_local(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev);
 enum fabric_error fabric_stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie);
 enum fabric_error fabric_stream_send(struct fabric *f, fabric_stream stream, const void *data,
                                      size_t length, size_t *accepted);
@@ -89,6 +92,8 @@ enum fabric_error fabric_sysfile_list(struct fabric *f, const char *path, void *
                                       size_t capacity, size_t *length);
 enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *buf,
                                       size_t capacity);
+enum fabric_error fabric_sysfile_write(struct fabric *f, const char *path, const void *data,
+                                       size_t length);
 
 /* The name of an operation, "qp_post_send", and the operation of a name; false when there is none.
  */

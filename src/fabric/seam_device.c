@@ -121,19 +121,14 @@ enum fabric_error fabric_mr_deregister(struct fabric *f, fabric_mr mr)
 }
 
 enum fabric_error fabric_window_open(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey)
+                                     uint32_t access, uint64_t cookie, fabric_window *out)
 {
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_WINDOW_OPEN);
     fabric_window made = {0};
-    uint32_t made_rkey = 0;
-    assert(mr.id && length > 0 && out && rkey);
+    assert(mr.id && length > 0 && out);
     assert(access && (access & ~REMOTE_ACCESS) == 0);
-    enum fabric_error error =
-        ops->window_open(f, mr, iova, length, access, cookie, &made, &made_rkey);
+    enum fabric_error error = ops->window_open(f, mr, iova, length, access, cookie, &made);
     SEAM_MADE(error, made, out);
-    if (!error)
-        *rkey = made_rkey;
     return seam_leave(f, FABRIC_OP_WINDOW_OPEN, error);
 }
 

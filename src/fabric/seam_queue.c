@@ -144,6 +144,14 @@ enum fabric_error fabric_qp_post_recv(struct fabric *f, fabric_qp qp,
     return seam_leave(f, FABRIC_OP_QP_POST_RECV, ops->qp_post_recv(f, qp, wr));
 }
 
+enum fabric_error fabric_resolve(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_RESOLVE);
+    assert(device.id && av && av->sl <= 15);
+    return seam_leave(f, FABRIC_OP_RESOLVE, ops->resolve(f, device, av, cookie));
+}
+
 enum fabric_error fabric_ah_create(struct fabric *f, fabric_device device,
                                    const struct fabric_av *av, fabric_ah *out)
 {

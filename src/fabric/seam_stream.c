@@ -30,7 +30,9 @@ enum fabric_error fabric_connect(struct fabric *f, const char *address, uint64_t
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_CONNECT);
     fabric_stream made = {0};
     assert(address && out);
-    enum fabric_error error = ops->connect(f, address, cookie, &made);
+    bool short_enough = strlen(address) < FABRIC_ADDRESS_MAX;
+    enum fabric_error error =
+        short_enough ? ops->connect(f, address, cookie, &made) : ERR_INVALID_ARGUMENT;
     SEAM_MADE(error, made, out);
     return seam_leave(f, FABRIC_OP_CONNECT, error);
 }
@@ -40,6 +42,15 @@ enum fabric_error fabric_stream_peer(struct fabric *f, fabric_stream stream, cha
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_PEER);
     assert(stream.id && out);
     return seam_leave(f, FABRIC_OP_STREAM_PEER, ops->stream_peer(f, stream, out));
+}
+
+enum fabric_error fabric_stream_local(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_LOCAL);
+    assert(stream.id && address && netdev);
+    enum fabric_error error = ops->stream_local(f, stream, address, netdev);
+    return seam_leave(f, FABRIC_OP_STREAM_LOCAL, error);
 }
 
 enum fabric_error fabric_stream_set_cookie(struct fabric *f, fabric_stream stream, uint64_t cookie)
@@ -89,28 +100,33 @@ enum fabric_error fabric_stream_close(struct fabric *f, fabric_stream stream, bo
     return seam_leave_sure(f, FABRIC_OP_STREAM_CLOSE, ops->stream_close(f, stream, reset));
 }
 
-static void check_io(const struct fabric_io *io)
+static bool fits(const char *path)
+{
+    assert(path);
+    return strlen(path) < FABRIC_PATH_MAX || PLANTED(fabric_seam_long_path);
+}
+
+/* False for what comes from a configuration and cannot be; the rest is the program's. */
+static bool check_io(const struct fabric_io *io)
 {
     switch (io->op) {
     case FABRIC_IO_OPEN:
     case FABRIC_IO_MKDIR:
     case FABRIC_IO_UNLINK:
     case FABRIC_IO_SYNC_DIR:
-        assert(io->path && strlen(io->path) < FABRIC_PATH_MAX);
-        break;
+        return fits(io->path);
     case FABRIC_IO_RENAME:
-        assert(io->path && strlen(io->path) < FABRIC_PATH_MAX);
-        assert(io->path2 && strlen(io->path2) < FABRIC_PATH_MAX);
-        break;
+        return fits(io->path) && fits(io->path2);
     case FABRIC_IO_LIST:
-        assert(io->path && strlen(io->path) < FABRIC_PATH_MAX && io->buf);
-        break;
+        assert(io->buf);
+        return fits(io->path);
     case FABRIC_IO_READ:
     case FABRIC_IO_WRITE:
         assert(io->file.id && (io->buf || io->length == 0 || PLANTED(fabric_seam_io_unchecked)));
-        break;
+        return true;
     default:
         assert(io->file.id && io->op <= FABRIC_IO_LIST);
+        return true;
     }
 }
 
@@ -118,8 +134,8 @@ enum fabric_error fabric_io_submit(struct fabric *f, const struct fabric_io *io)
 {
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_IO_SUBMIT);
     assert(io);
-    check_io(io);
-    return seam_leave(f, FABRIC_OP_IO_SUBMIT, ops->io_submit(f, io));
+    enum fabric_error error = check_io(io) ? ops->io_submit(f, io) : ERR_INVALID_ARGUMENT;
+    return seam_leave(f, FABRIC_OP_IO_SUBMIT, error);
 }
 
 enum fabric_error fabric_sysfile_read(struct fabric *f, const char *path, void *buf,
@@ -149,4 +165,12 @@ enum fabric_error fabric_sysfile_link(struct fabric *f, const char *path, char *
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_LINK);
     assert(path && path[0] == '/' && buf && capacity > 0);
     return seam_leave(f, FABRIC_OP_SYSFILE_LINK, ops->sysfile_link(f, path, buf, capacity));
+}
+
+enum fabric_error fabric_sysfile_write(struct fabric *f, const char *path, const void *data,
+                                       size_t length)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_SYSFILE_WRITE);
+    assert(path && path[0] == '/' && data && length > 0);
+    return seam_leave(f, FABRIC_OP_SYSFILE_WRITE, ops->sysfile_write(f, path, data, length));
 }

@@ -47,10 +47,12 @@ typedef struct {
     uint32_t id;
 } fabric_file;
 
-#define FABRIC_NAME_MAX 64        /* device names and stream addresses, with the final NUL */
+#define FABRIC_NAME_MAX 64        /* names of devices and interfaces, with the final NUL */
+#define FABRIC_ADDRESS_MAX 280    /* stream addresses, "HOST:PORT", with the final NUL */
 #define FABRIC_PATH_MAX 256       /* storage and system-file paths, with the final NUL */
 #define FABRIC_FOREVER UINT64_MAX /* a deadline that never comes */
-#define FABRIC_MAX_SGE 16         /* scatter/gather entries of one work request, at most */
+#define FABRIC_KEY_QUARANTINE UINT64_C(60000000000) /* ns */
+#define FABRIC_MAX_SGE 16 /* scatter/gather entries of one work request, at most */
 
 /* ------------------------------------------------------------------ capabilities (HA-1.5) */
 
@@ -88,7 +90,8 @@ typedef struct {
     X(WRITE_ORDER, write_order, "bytes of one RDMA WRITE land in ascending order")                 \
     X(PEER_DEATH_NOTICED, peer_death_noticed, "an idle queue pair notices that its peer died")     \
     X(EVENTS_RELIABLE, events_reliable, "no asynchronous event is ever lost")                      \
-    X(STORAGE_ORDER, storage_order, "writes reach the medium in order between flushes")
+    X(STORAGE_ORDER, storage_order, "writes reach the medium in order between flushes")            \
+    X(VERB_FAULT, verb_fault, "calls and completions can be made to fail")
 
 enum fabric_cap_bit {
 #define FABRIC_CAP_BIT(upper, lower, text) FABRIC_CAP_BIT_##upper,
@@ -97,19 +100,51 @@ enum fabric_cap_bit {
         FABRIC_CAP_COUNT
 };
 
-enum fabric_cap {
-#define FABRIC_CAP(upper, lower, text) FABRIC_CAP_##upper = 1u << FABRIC_CAP_BIT_##upper,
-    FABRIC_CAPABILITIES(FABRIC_CAP)
-#undef FABRIC_CAP
-};
+typedef uint64_t fabric_caps; /* a set of these */
+
+#define FABRIC_CAP_ONE(upper) (UINT64_C(1) << FABRIC_CAP_BIT_##upper)
+#define FABRIC_CAP_LID FABRIC_CAP_ONE(LID)
+#define FABRIC_CAP_SM FABRIC_CAP_ONE(SM)
+#define FABRIC_CAP_PKEY FABRIC_CAP_ONE(PKEY)
+#define FABRIC_CAP_SUBNET FABRIC_CAP_ONE(SUBNET)
+#define FABRIC_CAP_GRH_REQUIRED FABRIC_CAP_ONE(GRH_REQUIRED)
+#define FABRIC_CAP_GID FABRIC_CAP_ONE(GID)
+#define FABRIC_CAP_VLAN FABRIC_CAP_ONE(VLAN)
+#define FABRIC_CAP_MTU_CHANGE FABRIC_CAP_ONE(MTU_CHANGE)
+#define FABRIC_CAP_PORT_STATE FABRIC_CAP_ONE(PORT_STATE)
+#define FABRIC_CAP_LOSS FABRIC_CAP_ONE(LOSS)
+#define FABRIC_CAP_DELAY FABRIC_CAP_ONE(DELAY)
+#define FABRIC_CAP_REORDER FABRIC_CAP_ONE(REORDER)
+#define FABRIC_CAP_EVENTS_HOLD FABRIC_CAP_ONE(EVENTS_HOLD)
+#define FABRIC_CAP_DC FABRIC_CAP_ONE(DC)
+#define FABRIC_CAP_RC FABRIC_CAP_ONE(RC)
+#define FABRIC_CAP_TCP FABRIC_CAP_ONE(TCP)
+#define FABRIC_CAP_DEVICE_REMOVE FABRIC_CAP_ONE(DEVICE_REMOVE)
+#define FABRIC_CAP_PROCESS_KILL FABRIC_CAP_ONE(PROCESS_KILL)
+#define FABRIC_CAP_POWER_LOSS FABRIC_CAP_ONE(POWER_LOSS)
+#define FABRIC_CAP_DISK_FAULT FABRIC_CAP_ONE(DISK_FAULT)
+#define FABRIC_CAP_VIRTUAL_TIME FABRIC_CAP_ONE(VIRTUAL_TIME)
+#define FABRIC_CAP_SL FABRIC_CAP_ONE(SL)
+#define FABRIC_CAP_SLID_CHECK FABRIC_CAP_ONE(SLID_CHECK)
+#define FABRIC_CAP_SM_CHANGE_EVENT FABRIC_CAP_ONE(SM_CHANGE_EVENT)
+#define FABRIC_CAP_GID_CACHE_STALE FABRIC_CAP_ONE(GID_CACHE_STALE)
+#define FABRIC_CAP_RTR_MTU_CHECKED FABRIC_CAP_ONE(RTR_MTU_CHECKED)
+#define FABRIC_CAP_ACK_TIMEOUT_FLOOR FABRIC_CAP_ONE(ACK_TIMEOUT_FLOOR)
+#define FABRIC_CAP_RD_ATOMIC FABRIC_CAP_ONE(RD_ATOMIC)
+#define FABRIC_CAP_WRITE_ORDER FABRIC_CAP_ONE(WRITE_ORDER)
+#define FABRIC_CAP_PEER_DEATH_NOTICED FABRIC_CAP_ONE(PEER_DEATH_NOTICED)
+#define FABRIC_CAP_EVENTS_RELIABLE FABRIC_CAP_ONE(EVENTS_RELIABLE)
+#define FABRIC_CAP_STORAGE_ORDER FABRIC_CAP_ONE(STORAGE_ORDER)
+#define FABRIC_CAP_VERB_FAULT FABRIC_CAP_ONE(VERB_FAULT)
+#define FABRIC_CAPS_ALL UINT64_MAX
 
 /* What may be relied upon. The simulator does the worst that these allow. A tear unit of 0 promises
  * nothing: any subset of the bytes may have landed. */
 struct fabric_guarantees {
-    uint32_t caps;                /* set of enum fabric_cap */
+    fabric_caps caps;
     uint32_t write_tear_unit;     /* an RDMA WRITE tears only at multiples of this many bytes */
     uint32_t storage_tear_unit;   /* a write to storage tears only at multiples of this */
-    uint32_t storage_align;       /* offset, length and buffer alignment of storage I/O */
+    uint32_t storage_align;       /* offset, length and buffer alignment of DIRECT storage I/O */
     uint64_t ack_timeout_floor;   /* ns; a shorter ACK time-out is silently this long; 0 = none */
     uint32_t ack_timeout_stretch; /* detection lies in [T, stretch * T]; the spec allows 4 */
     uint32_t iova_align; /* addr and iova of a region are equal modulo this (a power of two):
@@ -162,8 +197,8 @@ struct fabric_device_attr {
     uint64_t sys_image_guid; /* equal for the functions of one HCA: rails on it share its bus */
     uint32_t vendor_id, vendor_part_id, hw_ver;
     char fw_ver[32];
-    char driver[32]; /* "mlx5", "rxe"; for people */
-    uint32_t caps;   /* set of enum fabric_cap that depend on the device: DC, RC, RD_ATOMIC, ... */
+    char driver[32];  /* "mlx5", "rxe"; for people */
+    fabric_caps caps; /* those that depend on the device: DC, RC, RD_ATOMIC, ... */
     uint8_t num_ports;
     uint8_t max_rd_atomic;      /* responder resources of one queue pair, at most */
     uint8_t max_init_rd_atomic; /* initiator depth of one queue pair, at most */
@@ -171,6 +206,7 @@ struct fabric_device_attr {
     uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_srq, max_ah;
     uint32_t max_inline;
     uint64_t max_mr_size;
+    uint64_t max_window_size; /* bytes of one window; 0: no windows */
     bool iwarp; /* an iWARP device: an RDMA READ sink would expose its key; refused by the stack */
 };
 
@@ -208,10 +244,14 @@ struct fabric_port_counters {
     uint64_t xmit_discards, rcv_errors, rcv_switch_relay_errors, xmit_wait;
     uint64_t symbol_errors, link_downed, vl15_dropped;
     uint64_t bad_pkey, bad_qkey, rcv_constraint_errors, xmit_constraint_errors;
+    uint64_t ack_timeouts, seq_errors, rnr_retries; /* of the requesters of this port */
+    uint64_t present; /* bit n: the nth member above, from 0, is counted here */
 };
+#define FABRIC_PORT_COUNTERS 18 /* how many there are */
 
 /* What the kernel's DCB interface says of an Ethernet port (MK-G3). */
 struct fabric_dcb {
+    bool known;            /* false: the system would not say; the rest is zero */
     bool present;          /* false: no DCB on this interface, the rest is zero */
     uint8_t pfc_enabled;   /* bit per priority */
     bool trusts_dscp;      /* false: the VLAN priority decides */
@@ -244,7 +284,7 @@ struct fabric_mr_init {
 };
 
 struct fabric_mr_keys {
-    uint32_t lkey;
+    uint32_t lkey; /* the fabric's name of the region in entries of posts */
     uint32_t rkey; /* grants nothing unless a REMOTE_ bit was asked for */
 };
 
@@ -316,8 +356,8 @@ struct fabric_qp_attr {
     uint8_t max_rd_atomic, max_dest_rd_atomic;
     uint8_t min_rnr_timer; /* code 0..31 of the RNR NAK timer field, vol. 1 chapter 9.7.5.2.8 */
     uint8_t timeout;       /* code 0..31: 4.096 us * 2^n; 0 = wait for ever */
-    uint8_t retry_cnt;     /* 0..7; 7 is seven */
-    uint8_t rnr_retry;     /* 0..7; 7 is without end */
+    uint8_t retry_cnt;     /* 0..7; 7 is seven; more counts as 7 */
+    uint8_t rnr_retry;     /* 0..7; 7 is without end; more counts as 7 */
 };
 
 struct fabric_qp_info {
@@ -451,8 +491,9 @@ enum fabric_async_type {
         FABRIC_ASYNC_COUNT
 };
 
-/* Queue events stop when the queue's destroy returned. After DEVICE_FATAL of a device no more of
- * its events come, and its operations return device_removed. */
+/* SRQ_LIMIT_REACHED is not promised: no limit can be set. Queue events stop when the queue's
+ * destroy returned. After DEVICE_FATAL of a device no more of its events come, and its operations
+ * return device_removed. */
 struct fabric_async {
     enum fabric_async_type type;
     fabric_device device;
@@ -474,19 +515,21 @@ enum fabric_io_op {
     FABRIC_IO_FLUSH,    /* file: what was complete when this was submitted is durable */
     FABRIC_IO_TRIM,     /* file, offset, length: contents become undefined or zero */
     FABRIC_IO_TRUNCATE, /* file, length */
-    FABRIC_IO_SIZE,     /* file -> length */
+    FABRIC_IO_SIZE,     /* file -> length, also of a block device */
     FABRIC_IO_MKDIR,    /* path */
     FABRIC_IO_UNLINK,   /* path; durable after SYNC_DIR of its folder */
     FABRIC_IO_RENAME,   /* path to path2, atomic; durable after SYNC_DIR of both folders */
     FABRIC_IO_SYNC_DIR, /* path: names in it are durable */
-    FABRIC_IO_LIST,     /* path, buf, length -> names, each ending in NUL, sorted by byte value */
+    FABRIC_IO_LIST,     /* path, buf, length -> names, each ending in NUL, sorted by byte value;
+                         * too_large when they do not fit */
 };
 
 enum fabric_io_flag {
     FABRIC_IO_CREATE = 1,
-    FABRIC_IO_EXCLUSIVE = 2,
-    FABRIC_IO_DIRECT = 4, /* past the page cache; storage_align applies */
+    FABRIC_IO_EXCLUSIVE = 2, /* with CREATE: exists when there is one */
+    FABRIC_IO_DIRECT = 4,    /* past the page cache; storage_align applies to offset, length, buf */
     FABRIC_IO_READ_ONLY = 8,
+    FABRIC_IO_LOCK = 16, /* busy while another file is open with it, in this process or another */
 };
 
 struct fabric_io {
@@ -512,7 +555,9 @@ struct fabric_io_done {
 enum fabric_event_type {
     FABRIC_EVENT_COMPLETION,     /* wc */
     FABRIC_EVENT_ASYNC,          /* async */
+    FABRIC_EVENT_WINDOW_OPENED,  /* window: its key may be handed out, or error and no handle */
     FABRIC_EVENT_WINDOW_REVOKED, /* window: no access through its key can happen any more */
+    FABRIC_EVENT_RESOLVED,       /* resolved: what became of a look-up */
     FABRIC_EVENT_ACCEPTED,       /* stream is new and may send; it came through stream.listener */
     FABRIC_EVENT_CONNECTED,      /* stream may now send */
     FABRIC_EVENT_READABLE, /* stream: bytes, or the end, came; receive until it gives 0 bytes */
@@ -526,14 +571,22 @@ enum fabric_event_type {
 
 struct fabric_event {
     enum fabric_event_type type;
-    uint64_t time; /* when it happened */
+    uint64_t time; /* when the fabric saw it */
     union {
         struct fabric_wc wc;
         struct fabric_async async;
         struct {
             fabric_window window;
+            fabric_device device;
             uint64_t cookie;
+            uint32_t rkey;           /* OPENED without an error only */
+            enum fabric_error error; /* OPENED only */
         } window;
+        struct {
+            fabric_device device;
+            uint64_t cookie;
+            enum fabric_error error; /* FABRIC_OK, unreachable, device_removed */
+        } resolved;
         struct {
             fabric_stream stream;
             fabric_listener listener; /* ACCEPTED only */

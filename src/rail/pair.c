@@ -2,6 +2,7 @@
 #include "src/rail/pair.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "src/fabric/planted.h"
 
@@ -52,6 +53,24 @@ enum fabric_error rail_pair_create(struct rail *rail, uint64_t cookie, struct ra
     return FABRIC_OK;
 }
 
+enum fabric_error rail_pair_resolve(struct rail *rail, struct rail_pair *pair,
+                                    const struct fabric_path *path, uint64_t cookie)
+{
+    assert(rail && pair && pair->qp.id && path);
+    enum fabric_error error = fabric_resolve(rail->fabric, rail->device, &path->av, cookie);
+    if (error)
+        rail_pair_destroy(rail, pair);
+    return error;
+}
+
+static uint32_t pkey_violations(const struct rail *rail)
+{
+    struct fabric_port_attr attr;
+    bool known = rail->device.id && !rail->device_lost &&
+                 fabric_port_query(rail->fabric, rail->device, rail->port_num, &attr) == FABRIC_OK;
+    return known ? attr.bad_pkey_cntr : rail->bad_pkey_cntr;
+}
+
 enum fabric_error rail_pair_connect(struct rail *rail, struct rail_pair *pair,
                                     const struct fabric_path *path, uint32_t peer_qp_num,
                                     uint32_t peer_psn)
@@ -74,6 +93,7 @@ enum fabric_error rail_pair_connect(struct rail *rail, struct rail_pair *pair,
         .rnr_retry = RAIL_RNR_RETRY,
         .max_rd_atomic = path->max_rd_atomic,
     };
+    pair->bad_pkey_cntr = pkey_violations(rail);
     enum fabric_error error = fabric_qp_modify(rail->fabric, pair->qp, &to_rtr);
     if (!error)
         error = fabric_qp_modify(rail->fabric, pair->qp, &to_rts);
@@ -88,6 +108,18 @@ void rail_pair_destroy(struct rail *rail, struct rail_pair *pair)
     if (pair->qp.id && rail->device.id && pair->epoch == rail->epoch)
         fabric_qp_destroy(rail->fabric, pair->qp);
     pair->qp = (fabric_qp){0};
+}
+
+void rail_explain(const struct rail *rail, const struct rail_pair *pair, enum fabric_error error,
+                  char *out)
+{
+    assert(rail && pair && out);
+    out[0] = '\0';
+    if (error != ERR_RETRY_EXCEEDED || PLANTED(rail_violations_unread))
+        return;
+    uint32_t grown = pkey_violations(rail) - pair->bad_pkey_cntr;
+    snprintf(out, RAIL_EXPLAIN, "; %u P_Key violations at the %s's port", grown,
+             rail->role == RAIL_SERVER ? "server" : "client");
 }
 
 enum fabric_error rail_path(const struct rail *rail, const struct fabric_port_address *peer,

@@ -8,7 +8,7 @@
 const char command_usage[] =
     "usage: memkv-scenario run PATH... [--fabric sim] [--seed N] [--tag T] [--jobs N]\n"
     "                      [--cell 'NAME=LABEL ...'] [--shard I/N] [--trace FILE]\n"
-    "                      [--without CAPABILITY] [--twice] [-j|--json]\n"
+    "                      [--junit FILE] [--without CAPABILITY] [--twice] [-j|--json]\n"
     "       memkv-scenario check PATH... [-j|--json]\n"
     "       memkv-scenario help [FIELD-OR-WORD]\n"
     "\n"
@@ -21,6 +21,7 @@ const char command_usage[] =
     "  --shard I/N           only the I-th of N parts of the cases, so that N machines share them\n"
     "  --jobs N              so many at a time (1)\n"
     "  --trace FILE          write every event of the world, a line each\n"
+    "  --junit FILE          write the results as JUnit XML too\n"
     "  --without CAPABILITY  run as if the fabric lacked it (may be repeated)\n"
     "  --twice               run each a second time and compare the traces\n"
     "  -j, --json            one JSON object on standard output\n"
@@ -115,7 +116,7 @@ static void help_fault(FILE *out, const struct fault_word *word)
         [WORD_ERROR] = "ERROR",   [WORD_GID] = "GID",           [WORD_GID_TYPE] = "TYPE",
     };
     unsigned bit = 0;
-    while (bit < FABRIC_CAP_COUNT - 1 && 1u << bit != (uint32_t)word->cap)
+    while (bit < FABRIC_CAP_COUNT - 1 && UINT64_C(1) << bit != word->cap)
         bit++;
     fprintf(out, "%s: %s\n\n  %s: {", word->name, word->help, word->name);
     for (size_t i = 0; i < WORD_MAX_FIELDS && word->fields[i].name; i++) {

@@ -149,7 +149,7 @@ static const struct fabric_program *find_program(const struct scenario_options *
 
 static bool has_capabilities(struct runner *r)
 {
-    uint32_t missing = r->scenario->requires & ~r->ops->caps(r->tb);
+    fabric_caps missing = r->scenario->requires & ~r->ops->caps(r->tb);
     struct text names = {0};
     for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++) {
         if (missing >> bit & 1)
@@ -210,7 +210,8 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
     char detail[TESTBED_DETAIL] = "";
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
     *out = (struct scenario_result){.status = SCENARIO_PASSED, .seed = options->seed};
-    r.tb = ops->create(scenario->topology, options->seed, options->caps, detail);
+    const struct testbed_options made = {.seed = options->seed, .caps = options->caps};
+    r.tb = ops->create(scenario->topology, &made, detail);
     if (!r.tb) {
         runner_break(&r, SCENARIO_SKIPPED, "fabric %s cannot be this topology: %s", ops->name,
                      detail);
@@ -231,7 +232,8 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
         place_files(&r);
     if (!r.over)
         run_steps(&r);
-    ops->undo(r.tb);
+    if (ops->undo(r.tb, detail) != TESTBED_DONE)
+        runner_break(&r, SCENARIO_BROKEN, "what was done could not be taken back: %s", detail);
     out->time = ops->now(r.tb);
     out->trace_hash = ops->trace_hash(r.tb);
     out->draws = ops->draws(r.tb);

@@ -18,7 +18,7 @@ enum scenario_status {
 
 struct scenario_options {
     uint64_t seed;
-    uint32_t caps; /* set of enum fabric_cap that the fabric may use */
+    fabric_caps caps; /* that the fabric may use */
     const struct fabric_program *const *programs;
     size_t program_count;
     /* Every trace line; null: none wanted. */

@@ -121,7 +121,7 @@ struct scenario {
     const char *name, *about;
     const char **proves, **tags;
     size_t proves_count, tag_count;
-    uint32_t requires; /* set of enum fabric_cap: those written and those its fault words need */
+    fabric_caps requires; /* those written and those its fault words need */
     struct topology *topology;
     struct scenario_program *programs;
     size_t program_count;

@@ -151,7 +151,7 @@ bool scenario_read_fault(struct scenario_reader *reader, const struct fault_word
 {
     assert(word && value && out);
     *out = (struct testbed_fault){.word = word->word, .on = true, .gid_type = FABRIC_GID_TYPE_IB};
-    reader->scenario->requires |= (uint32_t)word->cap;
+    reader->scenario->requires |= word->cap;
     if (yaml_kind(value) == YAML_KIND_MAPPING)
         return read_parameters(reader, word, value, out);
     for (size_t i = 1; i < WORD_MAX_FIELDS && word->fields[i].name; i++) {

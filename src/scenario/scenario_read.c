@@ -110,7 +110,7 @@ static bool read_requires(struct scenario_reader *reader, const struct yaml_valu
     for (size_t i = 0; value && i < yaml_count(value); i++) {
         const struct yaml_value *item = yaml_item(value, i);
         const char *text;
-        uint32_t cap;
+        fabric_caps cap;
         if (!yaml_read_string(item, "requires", 1, 64, &text, reader->errors))
             return false;
         if (!capability_by_name(text, &cap)) {

@@ -46,20 +46,20 @@
     X(EVENT_LOSE, event_lose, EVENTS_HOLD)      /* node, device, text, value: how many */          \
     X(EVENT_DUPLICATE, event_duplicate, EVENTS_HOLD) /* node, device, text, value: how many */     \
     X(EVENT_ORDER, event_order, EVENTS_HOLD) /* node, device, text: types in order, by comma */    \
-    X(VERB_FAILS, verb_fails, VIRTUAL_TIME)  /* node, text: operation, index: nth, value: repeat,  \
+    X(VERB_FAILS, verb_fails, VERB_FAULT)    /* node, text: operation, index: nth, value: repeat,  \
                                                 error */                                           \
-    X(COMPLETION_FAILS, completion_fails, VIRTUAL_TIME) /* node, text: status, index, value */     \
-    X(DEVICE_REMOVE, device_remove, DEVICE_REMOVE)      /* node, device */                         \
-    X(DEVICE_RETURN, device_return, DEVICE_REMOVE)      /* node, device */                         \
-    X(PROCESS_KILL, process_kill, PROCESS_KILL)         /* node */                                 \
-    X(PROCESS_FREEZE, process_freeze, PROCESS_KILL)     /* node, on */                             \
-    X(PROCESS_RESTART, process_restart, PROCESS_KILL)   /* node */                                 \
-    X(POWER_LOSS, power_loss, POWER_LOSS)               /* node */                                 \
-    X(POWER_RETURN, power_return, POWER_LOSS)           /* node */                                 \
-    X(DISK_ERROR, disk_error, DISK_FAULT)               /* node, on */                             \
-    X(DISK_FULL, disk_full, DISK_FAULT)                 /* node, on */                             \
-    X(DISK_SLOW, disk_slow, DISK_FAULT)                 /* node, duration */                       \
-    X(TCP_BLOCK, tcp_block, TCP)                        /* node, peer (null: all), on */           \
+    X(COMPLETION_FAILS, completion_fails, VERB_FAULT) /* node, text: status, index, value */       \
+    X(DEVICE_REMOVE, device_remove, DEVICE_REMOVE)    /* node, device */                           \
+    X(DEVICE_RETURN, device_return, DEVICE_REMOVE)    /* node, device */                           \
+    X(PROCESS_KILL, process_kill, PROCESS_KILL)       /* node */                                   \
+    X(PROCESS_FREEZE, process_freeze, PROCESS_KILL)   /* node, on */                               \
+    X(PROCESS_RESTART, process_restart, PROCESS_KILL) /* node */                                   \
+    X(POWER_LOSS, power_loss, POWER_LOSS)             /* node */                                   \
+    X(POWER_RETURN, power_return, POWER_LOSS)         /* node */                                   \
+    X(DISK_ERROR, disk_error, DISK_FAULT)             /* node, on */                               \
+    X(DISK_FULL, disk_full, DISK_FAULT)               /* node, on */                               \
+    X(DISK_SLOW, disk_slow, DISK_FAULT)               /* node, duration */                         \
+    X(TCP_BLOCK, tcp_block, TCP)                      /* node, peer (null: all), on */             \
     X(TCP_SLOW, tcp_slow, TCP) /* node, peer, value: bytes a second, duration */                   \
     X(TCP_CUT, tcp_cut, TCP)   /* node, peer: established streams are reset */
 
@@ -88,39 +88,58 @@ struct testbed_fault {
 enum testbed_result {
     TESTBED_DONE,
     TESTBED_LACKS, /* the fabric has no such capability; *detail names it */
-    TESTBED_WRONG, /* the fault names something that is not there; *detail says what */
+    TESTBED_WRONG, /* the call names something that is not there; *detail says what */
+    /* It was tried; *detail says what happened. What it was about is in an unknown state until
+     * undo. */
+    TESTBED_FAILED,
 };
 
 enum testbed_event_type {
     TESTBED_EVENT_REPORT,   /* text: the program's line of JSON */
     TESTBED_EVENT_LOG,      /* text: one log line; level */
-    TESTBED_EVENT_EXITED,   /* the program could not start or ended; error */
+    TESTBED_EVENT_EXITED,   /* the program could not start or ended; error, status */
     TESTBED_EVENT_DEADLINE, /* nothing more happened until then */
-    TESTBED_EVENT_IDLE,     /* nothing can ever happen any more */
+    TESTBED_EVENT_IDLE,     /* nothing can ever happen any more; only with VIRTUAL_TIME */
 };
 
 struct testbed_event {
     enum testbed_event_type type;
-    uint64_t time; /* ns since the world began */
+    /* ns since the world began, as this testbed saw it. Where nodes run on several hosts an event
+     * has the time of its arrival: times of one node do not decrease, the order across nodes is
+     * only as good as the network between them. */
+    uint64_t time;
     const char *node;
     const char *text; /* valid until the next call on the testbed */
     enum fabric_log_level level;
     enum fabric_error error;
+    int status; /* EXITED: exit code of the process, 128 + signal; 0 where it is none */
 };
 
 #define TESTBED_DETAIL 256
 
+struct testbed_options {
+    uint64_t seed;
+    fabric_caps caps; /* masks what the fabric can do; FABRIC_CAPS_ALL: everything */
+    /* For fabrics of real machines: where the nodes of the topology are, a file; null: none. */
+    const char *inventory;
+    bool plan; /* tells as log events what would be done to the machines, and does nothing */
+};
+
 struct testbed;
 
+/* What a runner does to a world. The names of nodes, devices, networks and managers are those of
+ * the topology; where the world consists of machines, the agent's fabric on each translates them.
+ * A testbed whose programs run elsewhere uses the name of a program only, never its functions. */
 struct testbed_ops {
     const char *name; /* "sim" */
-    /* create: a world from `topology`, ready at its time 0 with nothing started. `caps` masks what
-     * the fabric can do (all ones: everything). Null and a sentence in `detail` when the topology
-     * asks for what this fabric cannot be. The topology may be freed afterwards. */
-    struct testbed *(*create)(const struct topology *topology, uint64_t seed, uint32_t caps,
-                              char *detail);
-    void (*destroy)(struct testbed *tb); /* undoes everything first */
-    uint32_t (*caps)(const struct testbed *tb);
+    /* create: a world from `topology`, ready at its time 0 with nothing started. Null and a
+     * sentence in `detail` (TESTBED_DETAIL bytes) when the topology or an option asks for what this
+     * fabric cannot be. Topology and options may be freed afterwards. */
+    struct testbed *(*create)(const struct topology *topology,
+                              const struct testbed_options *options, char *detail);
+    /* destroy: undoes first; what cannot be taken back is logged where the operator sees it. */
+    void (*destroy)(struct testbed *tb);
+    fabric_caps (*caps)(const struct testbed *tb);
     uint64_t (*now)(const struct testbed *tb);
     /* trace: every trace line from now on goes to `sink`; hash and draws for HA-2.4. */
     void (*trace)(struct testbed *tb, void (*sink)(void *context, const char *line, size_t length),
@@ -131,7 +150,7 @@ struct testbed_ops {
     enum testbed_result (*place_file)(struct testbed *tb, const char *node, const char *path,
                                       const void *data, size_t length, char *detail);
     /* node_start: runs `program` on `node` with its configuration text; a failure of its start
-     * comes as EXITED. */
+     * comes as EXITED. A remote testbed reads program->name alone. */
     enum testbed_result (*node_start)(struct testbed *tb, const char *node,
                                       const struct fabric_program *program, const char *config,
                                       char *detail);
@@ -147,7 +166,9 @@ struct testbed_ops {
                                char *answer);
     enum testbed_result (*apply)(struct testbed *tb, const struct testbed_fault *fault,
                                  char *detail);
-    void (*undo)(struct testbed *tb); /* every fault still in force is taken back */
+    /* undo: every fault still in force is taken back, also those that FAILED. FAILED and a sentence
+     * when something could not be: the rest was taken back all the same. */
+    enum testbed_result (*undo)(struct testbed *tb, char *detail);
     /* next: lets the world go on until something is to be told or `deadline` (ns) has passed. */
     void (*next)(struct testbed *tb, uint64_t deadline, struct testbed_event *out);
 };

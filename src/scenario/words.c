@@ -118,10 +118,10 @@ const struct fault_word fault_words[TESTBED_WORD_COUNT] = {
          EVENT, COUNT),
     WORD(EVENT_ORDER, event_order, EVENTS_HOLD, "held events come in this order", DEVICE,
          {"events", WORD_TEXT, true, 0, 0}),
-    WORD(VERB_FAILS, verb_fails, VIRTUAL_TIME, "calls of an operation fail", NODE,
+    WORD(VERB_FAILS, verb_fails, VERB_FAULT, "calls of an operation fail", NODE,
          {"operation", WORD_TEXT, true, 0, 0}, {"nth", WORD_INDEX, false, 1, 1000000},
          {"repeat", WORD_VALUE, false, 0, 1000000}, {"error", WORD_ERROR, true, 0, 0}),
-    WORD(COMPLETION_FAILS, completion_fails, VIRTUAL_TIME, "completions get a status", NODE,
+    WORD(COMPLETION_FAILS, completion_fails, VERB_FAULT, "completions get a status", NODE,
          {"status", WORD_TEXT, true, 0, 0}, {"nth", WORD_INDEX, false, 1, 1000000},
          {"repeat", WORD_VALUE, false, 0, 1000000}),
     WORD(DEVICE_REMOVE, device_remove, DEVICE_REMOVE, "the device vanishes", DEVICE),
@@ -176,12 +176,12 @@ const struct operation_word *operation_word_by_name(const char *name)
     return NULL;
 }
 
-bool capability_by_name(const char *name, uint32_t *out)
+bool capability_by_name(const char *name, fabric_caps *out)
 {
     assert(name && out);
     for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++) {
         if (strcmp(fabric_cap_name((enum fabric_cap_bit)bit), name) == 0) {
-            *out = 1u << bit;
+            *out = UINT64_C(1) << bit;
             return true;
         }
     }

@@ -39,7 +39,7 @@ struct word_field {
 struct fault_word {
     enum testbed_word word;
     const char *name;
-    enum fabric_cap cap;                       /* what the fabric must be able to do */
+    fabric_caps cap;                           /* what the fabric must be able to do */
     struct word_field fields[WORD_MAX_FIELDS]; /* a null name ends them; the first is the one that
                                                   the short form `word: NAME` sets */
     const char *help;
@@ -72,7 +72,7 @@ const struct fault_word *fault_word_by_name(const char *name);
 const struct operation_word *operation_word_by_name(const char *name);
 
 /* The bit of a capability by its name; false when there is none. */
-bool capability_by_name(const char *name, uint32_t *out);
+bool capability_by_name(const char *name, fabric_caps *out);
 /* Reads an IPv6 address, also with an IPv4 one at its end; false when it is none. */
 bool gid_parse(const char *text, union fabric_gid *out);
 

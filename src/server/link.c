@@ -125,9 +125,11 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
         return error;
     error = rail_pair_create(rail, server_cookie(SERVER_LINK, c->slot, c->serial), &l->pair);
     if (!error)
-        error = rail_pair_connect(rail, &l->pair, &l->path, m->qp_num, m->psn);
+        error = rail_pair_resolve(rail, &l->pair, &l->path,
+                                  server_cookie(SERVER_RESOLVE, c->slot, ++s->resolve_serial));
     if (error)
         snprintf(detail, FABRIC_AV_DETAIL, "the queue pair could not be set up");
+    l->resolve = s->resolve_serial;
     return error;
 }
 
@@ -168,6 +170,13 @@ void server_link_request(struct server *server, struct server_connection *c,
         server_link_fail(s, c, m->rail, error, detail);
         return;
     }
+    l->request = *m;
+    l->state = SERVER_LINK_RESOLVING;
+}
+
+static void accept_link(struct server *s, struct server_connection *c, struct server_link *l)
+{
+    const struct wire_message *m = &l->request;
     l->state = SERVER_LINK_ACCEPTED;
     l->outstanding = 0;
     l->probe_iova = m->iova;
@@ -181,6 +190,39 @@ void server_link_request(struct server *server, struct server_connection *c,
                                         .psn = l->pair.psn};
     wire_channel_bind(c->channel, m, &accept, l->digest);
     server_send(s, c, &accept);
+}
+
+/* The link that waits for this look-up; null when it has ended or begun another one. */
+static struct server_link *resolving(struct server_connection *c, uint32_t serial)
+{
+    for (uint32_t i = 0; i < RAIL_MAX; i++) {
+        struct server_link *l = &c->links[i];
+        bool same = l->resolve == serial || PLANTED(server_resolve_unfenced);
+        if (l->state == SERVER_LINK_RESOLVING && same)
+            return l;
+    }
+    return NULL;
+}
+
+void server_link_resolved(struct server *server, uint64_t cookie, enum fabric_error error)
+{
+    struct server *s = server;
+    assert(s && server_cookie_kind(cookie) == SERVER_RESOLVE);
+    uint32_t slot = (uint32_t)(cookie >> 32) & 0xffffffu;
+    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? s->connections[slot] : NULL;
+    struct server_link *l = c ? resolving(c, (uint32_t)cookie) : NULL;
+    if (!l)
+        return;
+    const char *detail = "nobody has the client's GID";
+    if (!error) {
+        detail = "the queue pair could not be connected";
+        error = rail_pair_connect(&s->rails[l->rail], &l->pair, &l->path, l->request.qp_num,
+                                  l->request.psn);
+    }
+    if (error)
+        server_link_fail(s, c, (uint32_t)(l - c->links), error, detail);
+    else
+        accept_link(s, c, l);
 }
 
 static bool is_current(struct server *s, const struct server_connection *c,
@@ -238,8 +280,10 @@ static void probe_failed(struct server *s, struct server_connection *c,
         server_link_fail(s, c, t->link, ERR_PATH_MTU_SMALLER, detail);
         return;
     }
-    snprintf(detail, sizeof detail, "the probe ended in %s (service level %u, P_Key index %u)",
-             error_name(t->error), l->path.av.sl, l->path.pkey_index);
+    char violations[RAIL_EXPLAIN];
+    rail_explain(&s->rails[t->rail], &l->pair, t->error, violations);
+    snprintf(detail, sizeof detail, "the probe ended in %s (service level %u, P_Key index %u)%s",
+             error_name(t->error), l->path.av.sl, l->path.pkey_index, violations);
     server_link_fail(s, c, t->link, ERR_PROBE_FAILED, detail);
 }
 

@@ -189,6 +189,9 @@ static void server_event(void *state, const struct fabric_event *event)
     case FABRIC_EVENT_ASYNC:
         take_async(s, &event->u.async);
         break;
+    case FABRIC_EVENT_RESOLVED:
+        server_link_resolved(s, event->u.resolved.cookie, event->u.resolved.error);
+        break;
     case FABRIC_EVENT_ACCEPTED:
         server_accept(s, event->u.stream.stream);
         break;
@@ -227,7 +230,7 @@ static json_t *status_rails(const struct server *s)
 
 static json_t *status_links(const struct server *s)
 {
-    static const char *const names[] = {"none", "accepted", "probing", "up"};
+    static const char *const names[] = {"none", "resolving", "accepted", "probing", "up"};
     json_t *list = json_array();
     for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
         const struct server_connection *c = s->connections[i];

@@ -30,14 +30,16 @@ enum server_cookie {
     SERVER_REQUERY,
     SERVER_HANDSHAKE, /* timer of a connection */
     SERVER_TRANSFER,  /* wr_id */
+    SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
 };
 
 enum server_link_state {
     SERVER_LINK_NONE,
-    SERVER_LINK_ACCEPTED, /* LINK_ACCEPT is out; the client's queue pair is not known to receive */
-    SERVER_LINK_PROBING,  /* packets of full size go both ways */
-    SERVER_LINK_UP,       /* said LINK_UP */
+    SERVER_LINK_RESOLVING, /* the client's link-layer address is looked up */
+    SERVER_LINK_ACCEPTED,  /* LINK_ACCEPT is out; the client's queue pair is not known to receive */
+    SERVER_LINK_PROBING,   /* packets of full size go both ways */
+    SERVER_LINK_UP,        /* said LINK_UP */
 };
 
 /* One of a client's rails, as this server reaches it. */
@@ -47,6 +49,8 @@ struct server_link {
     uint32_t rail;       /* ours */
     struct rail_pair pair;
     struct fabric_path path;
+    struct wire_message request; /* as it came, while RESOLVING */
+    uint32_t resolve;            /* serial of the look-up */
     uint8_t digest[WIRE_MAC_BYTES];
     uint64_t probe_iova;
     uint32_t probe_rkey;
@@ -56,7 +60,7 @@ struct server_link {
 struct server_connection {
     uint32_t slot, serial;
     struct wire_channel *channel;
-    char peer[FABRIC_NAME_MAX];
+    char peer[FABRIC_ADDRESS_MAX];
     bool said_ready;
     fabric_timer handshake; /* id 0 when it came or was cancelled */
     uint32_t transfers;
@@ -111,9 +115,9 @@ struct server {
     uint32_t slab_lkey[RAIL_MAX];
     uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
     fabric_listener listener;
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
-    uint32_t connection_count, connection_serial;
+    uint32_t connection_count, connection_serial, resolve_serial;
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */
     uint32_t transfer_end;              /* slots from here on were never used */
     uint32_t transfer_serial;
@@ -143,6 +147,8 @@ bool server_send(struct server *server, struct server_connection *c,
 
 void server_link_request(struct server *server, struct server_connection *c,
                          const struct wire_message *message);
+/* A look-up has ended. */
+void server_link_resolved(struct server *server, uint64_t cookie, enum fabric_error error);
 void server_link_ready(struct server *server, struct server_connection *c,
                        const struct wire_message *message);
 void server_link_down(struct server *server, struct server_connection *c,

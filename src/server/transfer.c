@@ -463,9 +463,10 @@ static void go_on(struct server *s, struct server_transfer *t)
 /* A queue pair in error serves nobody any more: its link ends, and with it what waits for it. */
 static void link_broke(struct server *s, const struct server_transfer *t)
 {
-    char detail[96];
-    snprintf(detail, sizeof detail, "an RDMA %s ended in %s",
-             t->kind == SERVER_PUT ? "READ" : "WRITE", error_name(t->error));
+    char detail[96 + RAIL_EXPLAIN], violations[RAIL_EXPLAIN];
+    rail_explain(&s->rails[t->rail], &server_transfer_link(s, t)->pair, t->error, violations);
+    snprintf(detail, sizeof detail, "an RDMA %s ended in %s%s",
+             t->kind == SERVER_PUT ? "READ" : "WRITE", error_name(t->error), violations);
     server_link_fail(s, owner(s, t), t->link, t->error, detail);
 }
 

@@ -35,7 +35,8 @@ static struct testbed *make(uint64_t seed)
     static const struct topology topology = {
         .subnets = &subnet, .subnet_count = 1, .nodes = nodes, .node_count = 2};
     char detail[TESTBED_DETAIL] = "";
-    struct testbed *tb = sim_testbed.create(&topology, seed, UINT32_MAX, detail);
+    const struct testbed_options options = {.seed = seed, .caps = FABRIC_CAPS_ALL};
+    struct testbed *tb = sim_testbed.create(&topology, &options, detail);
     check(tb != NULL, detail);
     return tb;
 }

@@ -29,7 +29,7 @@ enum bench_word {
 struct bench_setup {
     size_t nodes; /* 1 to BENCH_NODES, each with one device of one port */
     enum fabric_link_layer link_layer;
-    uint32_t caps; /* what the world may be able to do: masks what the fabric can */
+    fabric_caps caps; /* what the world may be able to do: masks what the fabric can */
 };
 
 struct bench;
@@ -49,7 +49,7 @@ struct bench_backend {
     const char *(*address)(struct bench *bench, size_t node);
     /* folder: of the node's storage, existing and empty, without a final slash. */
     const char *(*folder)(struct bench *bench, size_t node);
-    uint32_t (*caps)(struct bench *bench);
+    fabric_caps (*caps)(struct bench *bench);
     /* advance: lets time pass until something may have happened at a node, at most to `deadline`
      * (ns of the nodes' clocks). False when nothing can ever happen any more. */
     bool (*advance)(struct bench *bench, uint64_t deadline);

@@ -250,6 +250,33 @@ static void an_address_handle_may_go_once_the_post_is_accepted(void **state)
     assert_int_equal(kit_await_wc(kit, a, 1).status, FABRIC_WC_SUCCESS);
 }
 
+/* What it consumed completes, once; what it did not is still the queue's. */
+static void a_receive_of_a_destroyed_target_completes_once(void **state)
+{
+    struct kit *kit = *state = kit_new(2, FABRIC_CAP_DC);
+    struct kit_node *a = &kit->nodes[0], *b = &kit->nodes[1];
+    struct kit_qp dci = make_initiator(a);
+    struct target target = make_target(b, a);
+    const struct fabric_sge sge = {b->buffer, KIT_BUFFER, b->keys.lkey};
+    for (uint64_t i = 50; i < 52; i++) {
+        const struct fabric_recv_wr recv = {.wr_id = i, .sges = &sge, .sge_count = 1};
+        assert_int_equal(fabric_srq_post_recv(b->f, target.srq, &recv), FABRIC_OK);
+    }
+    struct fabric_send_wr send = work(1, FABRIC_WR_SEND, make_way(a, b), &target);
+    kit_fill(a->buffer, KIT_BUFFER, 9);
+    assert_int_equal(kit_post(&dci, &send, 0, KIT_BUFFER), FABRIC_OK);
+    for (int i = 0; i < 100000 && memcmp(a->buffer, b->buffer, 64) != 0; i++)
+        kit_pass(kit, 100);
+    assert_memory_equal(a->buffer, b->buffer, 64); /* in the middle, if not at the end */
+    assert_int_equal(fabric_qp_destroy(b->f, target.qp.qp), FABRIC_OK);
+    kit_await_wc(kit, a, 1);
+    assert_int_equal(kit_await_wc(kit, b, 50).qp.id, target.qp.qp.id);
+    assert_int_equal(fabric_srq_destroy(b->f, target.srq), FABRIC_OK);
+    kit_pass(kit, KIT_SECOND);
+    assert_int_equal(kit_completions(b, 50), 1);
+    assert_int_equal(kit_completions(b, 51), 0);
+}
+
 int kit_dc_suite(void)
 {
     const struct CMUnitTest tests[] = {
@@ -261,6 +288,7 @@ int kit_dc_suite(void)
         CASE(a_wrong_key_fails_in_time_and_nothing_lands),
         CASE(a_dead_target_takes_the_innocents_of_its_initiator_along),
         CASE(an_initiator_can_be_rebuilt_after_a_failure),
+        CASE(a_receive_of_a_destroyed_target_completes_once),
         CASE(an_address_handle_may_go_once_the_post_is_accepted),
     };
     return cmocka_run_group_tests_name("DC", tests, NULL, NULL);

@@ -12,19 +12,19 @@
 
 #define PAGE 4096
 
-static uint32_t caps_on(void)
+static fabric_caps caps_on(void)
 {
     const char *off = getenv("CONFORMANCE_OFF");
-    uint32_t caps = UINT32_MAX;
+    fabric_caps caps = FABRIC_CAPS_ALL;
     for (int bit = 0; off && bit < FABRIC_CAP_COUNT; bit++) {
         if (strcmp(off, fabric_cap_name((enum fabric_cap_bit)bit)) == 0)
-            caps &= ~(1u << bit);
+            caps &= ~(UINT64_C(1) << bit);
     }
     return caps;
 }
 
 /* Says which bit is missing and ends the case. */
-static void skip_without(struct kit *kit, uint32_t missing)
+static void skip_without(struct kit *kit, fabric_caps missing)
 {
     for (int bit = 0; bit < FABRIC_CAP_COUNT; bit++) {
         if (missing >> bit & 1)
@@ -62,7 +62,7 @@ static void add_layers(struct kit *kit, size_t node)
     kit_adopt(kit, node, f);
 }
 
-struct kit *kit_new_bare(size_t nodes, uint32_t caps)
+struct kit *kit_new_bare(size_t nodes, fabric_caps caps)
 {
     char reason[BENCH_REASON] = "";
     struct bench_setup setup = {nodes, FABRIC_LINK_LAYER_INFINIBAND, caps_on()};
@@ -95,7 +95,7 @@ struct kit *kit_new_bare(size_t nodes, uint32_t caps)
     return kit;
 }
 
-struct kit *kit_new(size_t nodes, uint32_t caps)
+struct kit *kit_new(size_t nodes, fabric_caps caps)
 {
     struct kit *kit = kit_new_bare(nodes, caps);
     for (size_t i = 0; i < nodes; i++)

@@ -40,7 +40,7 @@ struct kit_node {
 
 struct kit {
     struct bench *bench;
-    uint32_t caps;
+    fabric_caps caps;
     size_t node_count;
     struct kit_node nodes[BENCH_NODES];
 };
@@ -57,9 +57,9 @@ struct kit_qp {
  * names, or skips the running case and says why. The bit that the environment variable
  * CONFORMANCE_OFF names is masked off; with CONFORMANCE_LAYERS every fabric is seen through all
  * layers. */
-struct kit *kit_new(size_t nodes, uint32_t caps);
+struct kit *kit_new(size_t nodes, fabric_caps caps);
 /* The same without opening devices. */
-struct kit *kit_new_bare(size_t nodes, uint32_t caps);
+struct kit *kit_new_bare(size_t nodes, fabric_caps caps);
 /* Destroys the world; for teardown functions, *state may be null. */
 int kit_free(void **state);
 /* A case with its teardown. */

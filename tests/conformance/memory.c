@@ -10,12 +10,31 @@ struct lent {
     uint32_t rkey;
 };
 
-static struct lent lend(struct kit_node *node, uint64_t offset, uint64_t length, uint32_t access)
+static fabric_window begin(struct kit_node *node, uint64_t offset, uint64_t length, uint32_t access)
 {
-    struct lent lent;
-    assert_int_equal(fabric_window_open(node->f, node->mr, KIT_IOVA + offset, length, access, 77,
-                                        &lent.window, &lent.rkey),
-                     FABRIC_OK);
+    fabric_window window;
+    assert_int_equal(
+        fabric_window_open(node->f, node->mr, KIT_IOVA + offset, length, access, 77, &window),
+        FABRIC_OK);
+    return window;
+}
+
+/* The key of the nth window that was opened. */
+static uint32_t key_of(struct kit *kit, struct kit_node *node, fabric_window window, size_t nth)
+{
+    const struct fabric_event *event = kit_await(kit, node, FABRIC_EVENT_WINDOW_OPENED, nth);
+    assert_int_equal(event->u.window.window.id, window.id);
+    assert_int_equal(event->u.window.device.id, node->device.id);
+    assert_int_equal(event->u.window.error, FABRIC_OK);
+    return event->u.window.rkey;
+}
+
+static struct lent lend(struct kit *kit, struct kit_node *node, uint64_t offset, uint64_t length,
+                        uint32_t access)
+{
+    size_t before = kit_count(node, FABRIC_EVENT_WINDOW_OPENED);
+    struct lent lent = {.window = begin(node, offset, length, access)};
+    lent.rkey = key_of(kit, node, lent.window, before);
     return lent;
 }
 
@@ -51,7 +70,7 @@ static void a_window_lends_its_range_and_no_byte_more(void **state)
         struct kit_node *b = &kit->nodes[1];
         struct kit_qp qa, qb;
         kit_pair(kit, 0, 1, &qa, &qb);
-        struct lent lent = lend(b, 4096, 128, FABRIC_ACCESS_REMOTE_WRITE);
+        struct lent lent = lend(kit, b, 4096, 128, FABRIC_ACCESS_REMOTE_WRITE);
         kit_fill(kit->nodes[0].buffer, 64, 1);
         struct fabric_wc wc = write_with_key(kit, &qa, lent.rkey, cases[i].offset);
         assert_int_equal(wc.status, cases[i].inside ? FABRIC_WC_SUCCESS : FABRIC_WC_REM_ACCESS_ERR);
@@ -65,7 +84,7 @@ static void a_window_grants_only_what_was_asked(void **state)
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_qp qa, qb;
     kit_pair(kit, 0, 1, &qa, &qb);
-    struct lent lent = lend(&kit->nodes[1], 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+    struct lent lent = lend(kit, &kit->nodes[1], 0, 4096, FABRIC_ACCESS_REMOTE_READ);
     kit_fill(kit->nodes[0].buffer, 64, 1);
     struct fabric_wc wc = write_with_key(kit, &qa, lent.rkey, 0);
     assert_int_equal(wc.status, FABRIC_WC_REM_ACCESS_ERR);
@@ -80,18 +99,18 @@ static void a_region_without_remote_bits_is_lent_by_windows_alone(void **state)
     struct fabric_mr_keys keys;
     fabric_mr mr;
     fabric_window window;
-    uint32_t rkey;
     const struct fabric_mr_init init = {.addr = b->buffer,
                                         .length = KIT_BUFFER,
                                         .iova = KIT_IOVA,
                                         .access = FABRIC_ACCESS_LOCAL_WRITE};
     assert_int_equal(fabric_mr_register(b->f, b->device, &init, &mr, &keys), FABRIC_OK);
     assert_int_equal(
-        fabric_window_open(b->f, mr, KIT_IOVA, 4096, FABRIC_ACCESS_REMOTE_WRITE, 1, &window, &rkey),
+        fabric_window_open(b->f, mr, KIT_IOVA, 4096, FABRIC_ACCESS_REMOTE_WRITE, 1, &window),
         FABRIC_OK);
     kit_pair(kit, 0, 1, &qa, &qb);
     kit_fill(kit->nodes[0].buffer, 64, 2);
-    assert_int_equal(write_with_key(kit, &qa, rkey, 0).status, FABRIC_WC_SUCCESS);
+    assert_int_equal(write_with_key(kit, &qa, key_of(kit, b, window, 0), 0).status,
+                     FABRIC_WC_SUCCESS);
     assert_true(kit_filled(b->buffer, 64, 2));
     assert_int_equal(write_with_key(kit, &qa, keys.rkey, 8192).status, FABRIC_WC_REM_ACCESS_ERR);
     assert_false(kit_filled(b->buffer + 8192, 64, 2));
@@ -103,7 +122,7 @@ static void a_revoked_window_lets_nobody_in(void **state)
     struct kit_node *b = &kit->nodes[1];
     struct kit_qp qa, qb;
     kit_pair(kit, 0, 1, &qa, &qb);
-    struct lent lent = lend(b, 0, 4096, FABRIC_ACCESS_REMOTE_WRITE);
+    struct lent lent = lend(kit, b, 0, 4096, FABRIC_ACCESS_REMOTE_WRITE);
     revoke(kit, b, lent.window);
     const struct fabric_event *event = kit_event(b, FABRIC_EVENT_WINDOW_REVOKED, 0);
     assert_int_equal(event->u.window.window.id, lent.window.id);
@@ -120,7 +139,7 @@ static void nothing_lands_after_the_revocation_was_reported(void **state)
     struct kit_node *a = &kit->nodes[0], *b = &kit->nodes[1];
     struct kit_qp qa, qb;
     kit_pair(kit, 0, 1, &qa, &qb);
-    struct lent lent = lend(b, 0, KIT_BUFFER, FABRIC_ACCESS_REMOTE_WRITE);
+    struct lent lent = lend(kit, b, 0, KIT_BUFFER, FABRIC_ACCESS_REMOTE_WRITE);
     for (uint64_t i = 0; i < 32; i++) {
         const struct fabric_send_wr wr = {.wr_id = i,
                                           .opcode = FABRIC_WR_RDMA_WRITE,
@@ -145,7 +164,7 @@ static void key_values_are_not_used_again_soon(void **state)
     struct kit *kit = *state = kit_new(1, 0);
     uint32_t seen[256];
     for (size_t i = 0; i < 256; i++) {
-        struct lent lent = lend(&kit->nodes[0], 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+        struct lent lent = lend(kit, &kit->nodes[0], 0, 4096, FABRIC_ACCESS_REMOTE_READ);
         seen[i] = lent.rkey;
         for (size_t j = 0; j < i; j++)
             assert_int_not_equal(seen[j], lent.rkey);
@@ -158,8 +177,8 @@ static void windows_may_overlap(void **state)
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_qp qa, qb;
     kit_pair(kit, 0, 1, &qa, &qb);
-    struct lent one = lend(&kit->nodes[1], 0, 4096, FABRIC_ACCESS_REMOTE_WRITE);
-    struct lent two = lend(&kit->nodes[1], 32, 4096, FABRIC_ACCESS_REMOTE_WRITE);
+    struct lent one = lend(kit, &kit->nodes[1], 0, 4096, FABRIC_ACCESS_REMOTE_WRITE);
+    struct lent two = lend(kit, &kit->nodes[1], 32, 4096, FABRIC_ACCESS_REMOTE_WRITE);
     revoke(kit, &kit->nodes[1], one.window);
     kit_fill(kit->nodes[0].buffer, 64, 4);
     assert_int_equal(write_with_key(kit, &qa, two.rkey, 64).status, FABRIC_WC_SUCCESS);
@@ -174,15 +193,15 @@ static void a_window_must_lie_in_its_region(void **state)
         uint64_t iova, length;
     } cases[] = {{KIT_IOVA - 1, 2},
                  {KIT_IOVA, KIT_BUFFER + 1},
+                 {KIT_IOVA, UINT64_C(1) << 40},
                  {KIT_IOVA + KIT_BUFFER, 1},
                  {KIT_IOVA + 1, UINT64_MAX},
                  {0, 1},
                  {UINT64_MAX, 1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         fabric_window window = {0};
-        uint32_t rkey = 0;
         assert_int_equal(fabric_window_open(a->f, a->mr, cases[i].iova, cases[i].length,
-                                            FABRIC_ACCESS_REMOTE_READ, 0, &window, &rkey),
+                                            FABRIC_ACCESS_REMOTE_READ, 0, &window),
                          ERR_INVALID_ARGUMENT);
         assert_int_equal(window.id, 0);
     }
@@ -196,13 +215,12 @@ static void a_window_to_write_needs_a_region_that_is_writable_here(void **state)
     struct fabric_mr_keys keys;
     fabric_mr mr;
     fabric_window window;
-    uint32_t rkey;
     assert_int_equal(fabric_mr_register(a->f, a->device, &init, &mr, &keys), FABRIC_OK);
     assert_int_equal(
-        fabric_window_open(a->f, mr, KIT_IOVA, 1, FABRIC_ACCESS_REMOTE_WRITE, 0, &window, &rkey),
+        fabric_window_open(a->f, mr, KIT_IOVA, 1, FABRIC_ACCESS_REMOTE_WRITE, 0, &window),
         ERR_INVALID_ARGUMENT);
     assert_int_equal(
-        fabric_window_open(a->f, mr, KIT_IOVA, 1, FABRIC_ACCESS_REMOTE_READ, 0, &window, &rkey),
+        fabric_window_open(a->f, mr, KIT_IOVA, 1, FABRIC_ACCESS_REMOTE_READ, 0, &window),
         FABRIC_OK);
 }
 
@@ -252,8 +270,8 @@ static void a_revocation_ends_also_when_the_device_vanishes_or_is_closed(void **
     for (int closed = 0; closed < 2; closed++) {
         struct kit *kit = *state = kit_new(1, closed ? 0 : FABRIC_CAP_DEVICE_REMOVE);
         struct kit_node *a = &kit->nodes[0];
-        struct lent lent = lend(a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
-        struct lent kept = lend(a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+        struct lent lent = lend(kit, a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+        struct lent kept = lend(kit, a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
         assert_int_equal(fabric_window_revoke(a->f, lent.window), FABRIC_OK);
         if (closed)
             assert_int_equal(fabric_device_close(a->f, a->device), FABRIC_OK);
@@ -264,6 +282,63 @@ static void a_revocation_ends_also_when_the_device_vanishes_or_is_closed(void **
             revoke(kit, a, kept.window);
         kit_pass(kit, KIT_SECOND);
         assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_REVOKED), closed ? 1 : 2);
+        kit_free(state);
+    }
+}
+
+static void an_opened_window_is_told_once_with_its_cookie(void **state)
+{
+    struct kit *kit = *state = kit_new(1, 0);
+    struct kit_node *a = &kit->nodes[0];
+    struct fabric_device_attr attr;
+    assert_int_equal(fabric_device_query(a->f, a->device, &attr), FABRIC_OK);
+    assert_true(attr.max_window_size >= KIT_BUFFER);
+    fabric_window one = begin(a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+    assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_OPENED), 0);
+    fabric_window two = begin(a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+    kit_pass(kit, KIT_SECOND);
+    assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_OPENED), 2);
+    bool in_order = kit_event(a, FABRIC_EVENT_WINDOW_OPENED, 0)->u.window.window.id == one.id;
+    for (size_t i = 0; i < 2; i++) {
+        const struct fabric_event *event = kit_event(a, FABRIC_EVENT_WINDOW_OPENED, i);
+        assert_int_equal(event->u.window.window.id, (i == 0) == in_order ? one.id : two.id);
+        assert_int_equal(event->u.window.cookie, 77);
+        assert_int_equal(event->u.window.error, FABRIC_OK);
+    }
+}
+
+static void a_window_revoked_before_it_was_opened_is_only_told_to_be_gone(void **state)
+{
+    struct kit *kit = *state = kit_new(1, 0);
+    struct kit_node *a = &kit->nodes[0];
+    fabric_window window = begin(a, 0, 4096, FABRIC_ACCESS_REMOTE_WRITE);
+    revoke(kit, a, window);
+    kit_pass(kit, KIT_SECOND);
+    assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_OPENED), 0);
+    assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_REVOKED), 1);
+    assert_int_equal(fabric_mr_deregister(a->f, a->mr), FABRIC_OK);
+}
+
+/* With an error the handle is gone, so that the region may go. */
+static void an_opening_that_loses_its_device_says_so(void **state)
+{
+    for (int closed = 0; closed < 2; closed++) {
+        struct kit *kit = *state = kit_new(1, closed ? 0 : FABRIC_CAP_DEVICE_REMOVE);
+        struct kit_node *a = &kit->nodes[0];
+        fabric_window window = begin(a, 0, 4096, FABRIC_ACCESS_REMOTE_READ);
+        if (closed)
+            assert_int_equal(fabric_device_close(a->f, a->device), FABRIC_OK);
+        else
+            kit_inject(kit, 0, BENCH_DEVICE_REMOVE);
+        const struct fabric_event *event = kit_await(kit, a, FABRIC_EVENT_WINDOW_OPENED, 0);
+        assert_int_equal(event->u.window.window.id, window.id);
+        assert_int_equal(event->u.window.error, ERR_DEVICE_REMOVED);
+        assert_int_equal(event->u.window.rkey, 0);
+        if (!closed)
+            assert_int_equal(fabric_mr_deregister(a->f, a->mr), FABRIC_OK);
+        kit_pass(kit, KIT_SECOND);
+        assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_OPENED), 1);
+        assert_int_equal(kit_count(a, FABRIC_EVENT_WINDOW_REVOKED), 0);
         kit_free(state);
     }
 }
@@ -284,6 +359,9 @@ int kit_memory_suite(void)
         CASE(addr_and_iova_agree_as_the_fabric_asks),
         CASE(device_memory_is_refused_by_name),
         CASE(a_revocation_ends_also_when_the_device_vanishes_or_is_closed),
+        CASE(an_opened_window_is_told_once_with_its_cookie),
+        CASE(a_window_revoked_before_it_was_opened_is_only_told_to_be_gone),
+        CASE(an_opening_that_loses_its_device_says_so),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

@@ -260,6 +260,86 @@ static void an_overrun_completion_queue_is_told(void **state)
         assert_int_equal(kit_completions(a, i), 1); /* owed all the same */
 }
 
+static struct fabric_av way_to(const struct kit_node *from, const struct kit_node *to)
+{
+    struct fabric_path path;
+    assert_int_equal(fabric_av_build(&from->address, &to->address, &path, NULL), FABRIC_OK);
+    return path.av;
+}
+
+static enum fabric_error resolved(struct kit *kit, struct kit_node *node, uint64_t cookie)
+{
+    size_t before = kit_count(node, FABRIC_EVENT_RESOLVED);
+    const struct fabric_event *event = kit_await(kit, node, FABRIC_EVENT_RESOLVED, before);
+    assert_int_equal(event->u.resolved.device.id, node->device.id);
+    assert_int_equal(event->u.resolved.cookie, cookie);
+    return event->u.resolved.error;
+}
+
+static void a_peer_that_answers_is_resolved_once(void **state)
+{
+    struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
+    struct kit_node *a = &kit->nodes[0];
+    const struct fabric_av av = way_to(a, &kit->nodes[1]);
+    struct kit_qp qa, qb;
+    assert_int_equal(fabric_resolve(a->f, a->device, &av, 5), FABRIC_OK);
+    assert_int_equal(resolved(kit, a, 5), FABRIC_OK);
+    uint64_t before = kit_now(a);
+    kit_pair(kit, 0, 1, &qa, &qb);
+    assert_true(kit_now(a) - before < KIT_SECOND / 2);
+    kit_pass(kit, 5 * KIT_SECOND);
+    assert_int_equal(kit_count(a, FABRIC_EVENT_RESOLVED), 1);
+}
+
+/* On InfiniBand there is nobody to ask. */
+static void a_gid_that_nobody_has_is_unreachable(void **state)
+{
+    struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
+    struct kit_node *a = &kit->nodes[0];
+    bool asks = kit_port(a).link_layer == FABRIC_LINK_LAYER_ETHERNET;
+    struct fabric_av av = way_to(a, &kit->nodes[1]);
+    av.grh.dgid.raw[15] ^= 0x40;
+    av.dlid = asks ? 0 : 0xbff0;
+    uint64_t before = kit_now(a);
+    assert_int_equal(fabric_resolve(a->f, a->device, &av, 6), FABRIC_OK);
+    assert_int_equal(resolved(kit, a, 6), asks ? ERR_UNREACHABLE : FABRIC_OK);
+    assert_true(asks || kit_now(a) - before < KIT_SECOND / 100);
+    if (!asks)
+        return;
+    const struct fabric_qp_init init = kit_qp_init(a, FABRIC_QP_RC);
+    struct kit_qp qp = kit_qp_new(a, &init), peer = {.node = &kit->nodes[1], .qp_num = 1};
+    const struct fabric_qp_attr to_init = kit_attr_init(FABRIC_QP_RC);
+    struct fabric_qp_attr to_rtr = kit_attr_rtr(&qp, &peer);
+    to_rtr.av = av;
+    assert_int_equal(fabric_qp_modify(a->f, qp.qp, &to_init), FABRIC_OK);
+    assert_int_equal(fabric_qp_modify(a->f, qp.qp, &to_rtr), ERR_UNREACHABLE);
+    assert_int_equal(kit_state(&qp), FABRIC_QPS_INIT);
+}
+
+static void a_look_up_ends_with_its_device(void **state)
+{
+    for (int closed = 0; closed < 2; closed++) {
+        struct kit *kit = *state = kit_new(2, closed ? 0 : FABRIC_CAP_DEVICE_REMOVE);
+        struct kit_node *a = &kit->nodes[0];
+        bool asks = kit_port(a).link_layer == FABRIC_LINK_LAYER_ETHERNET;
+        struct fabric_av av = way_to(a, &kit->nodes[1]);
+        if (asks)
+            av.grh.dgid.raw[15] ^= 0x40; /* takes long */
+        assert_int_equal(fabric_resolve(a->f, a->device, &av, 7), FABRIC_OK);
+        if (closed) {
+            assert_int_equal(fabric_device_close(a->f, a->device), FABRIC_OK);
+            kit_pass(kit, 5 * KIT_SECOND);
+            assert_int_equal(kit_count(a, FABRIC_EVENT_RESOLVED), 0);
+        } else {
+            kit_inject(kit, 0, BENCH_DEVICE_REMOVE);
+            enum fabric_error error = resolved(kit, a, 7);
+            assert_true(error == ERR_DEVICE_REMOVED || (!asks && error == FABRIC_OK));
+            assert_int_equal(fabric_resolve(a->f, a->device, &av, 8), ERR_DEVICE_REMOVED);
+        }
+        kit_free(state);
+    }
+}
+
 int kit_port_suite(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +354,9 @@ int kit_port_suite(void)
         CASE(a_device_that_returns_can_be_opened_and_used),
         CASE(a_closed_device_has_no_events_any_more),
         CASE(an_overrun_completion_queue_is_told),
+        CASE(a_peer_that_answers_is_resolved_once),
+        CASE(a_gid_that_nobody_has_is_unreachable),
+        CASE(a_look_up_ends_with_its_device),
     };
     return cmocka_run_group_tests_name("ports", tests, NULL, NULL);
 }

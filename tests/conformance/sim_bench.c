@@ -26,7 +26,7 @@ struct bench {
     struct fabric *fabrics[BENCH_NODES]; /* with the layers over them */
     struct fabric *bare[BENCH_NODES];
     char addresses[BENCH_NODES][FABRIC_NAME_MAX];
-    uint32_t caps;
+    fabric_caps caps;
 };
 
 static struct net_port *port_of(struct bench *bench, size_t node)
@@ -116,7 +116,7 @@ static struct bench *create(const struct bench_setup *setup, char *reason)
     assert(bench);
     bench->caps = setup->caps;
     if (ethernet)
-        bench->caps &= ~(uint32_t)(FABRIC_CAP_LID | FABRIC_CAP_SM | FABRIC_CAP_GRH_REQUIRED);
+        bench->caps &= ~(FABRIC_CAP_LID | FABRIC_CAP_SM | FABRIC_CAP_GRH_REQUIRED);
     bench->world = sim_world_create(SEED, bench->caps);
     bench->sim = sim_world_sim(bench->world);
     bench->node_count = setup->nodes;
@@ -165,7 +165,7 @@ static const char *folder(struct bench *bench, size_t node)
     return ""; /* the top one */
 }
 
-static uint32_t caps(struct bench *bench)
+static fabric_caps caps(struct bench *bench)
 {
     struct fabric_guarantees guarantees;
     enum fabric_error error = fabric_guarantees(bench->fabrics[0], &guarantees);

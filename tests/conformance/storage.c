@@ -133,9 +133,32 @@ static void what_is_not_there_is_said_by_name(void **state)
     open_file(kit, "f", FABRIC_IO_CREATE | FABRIC_IO_EXCLUSIVE);
     const struct fabric_io again = {
         .op = FABRIC_IO_OPEN, .path = "f", .flags = FABRIC_IO_CREATE | FABRIC_IO_EXCLUSIVE};
-    assert_int_not_equal(run_named(kit, again).error, FABRIC_OK);
+    assert_int_equal(run_named(kit, again).error, ERR_EXISTS);
     fabric_file file = open_file(kit, "f", FABRIC_IO_READ_ONLY);
     assert_int_equal(transfer(kit, FABRIC_IO_WRITE, file, 0, 10).error, ERR_READ_ONLY);
+}
+
+static void a_locked_file_is_busy_until_it_is_closed(void **state)
+{
+    struct kit *kit = *state = kit_new_bare(1, 0);
+    fabric_file file = open_file(kit, "f", FABRIC_IO_CREATE | FABRIC_IO_LOCK);
+    const struct fabric_io again = {.op = FABRIC_IO_OPEN, .path = "f", .flags = FABRIC_IO_LOCK};
+    assert_int_equal(run_named(kit, again).error, ERR_BUSY);
+    open_file(kit, "f", 0);
+    const struct fabric_io close = {.op = FABRIC_IO_CLOSE, .file = file};
+    assert_int_equal(run(kit, close).error, FABRIC_OK);
+    open_file(kit, "f", FABRIC_IO_LOCK);
+}
+
+static void a_path_that_is_too_long_is_refused(void **state)
+{
+    struct kit *kit = *state = kit_new_bare(1, 0);
+    char path[FABRIC_PATH_MAX + 1];
+    memset(path, 'a', sizeof(path));
+    path[0] = '/';
+    path[FABRIC_PATH_MAX] = '\0';
+    const struct fabric_io io = {.op = FABRIC_IO_MKDIR, .path = path};
+    assert_int_equal(fabric_io_submit(kit->nodes[0].f, &io), ERR_INVALID_ARGUMENT);
 }
 
 static void folders_hold_names_in_order(void **state)
@@ -259,17 +282,38 @@ static void system_files_are_read_whole_or_not_at_all(void **state)
     assert_int_equal(fabric_sysfile_link(f, "/sys/class/missing", text, 4096), ERR_NOT_FOUND);
 }
 
+static enum fabric_error put(struct fabric *f, const char *path, const char *text)
+{
+    return fabric_sysfile_write(f, path, text, strlen(text));
+}
+
+static void a_system_file_is_written_only_where_it_may_be(void **state)
+{
+    struct kit *kit = *state = kit_new_bare(1, 0);
+    struct fabric *f = kit->nodes[0].f;
+    assert_int_equal(put(f, "/sys/class/missing", "1"), ERR_NOT_FOUND);
+    assert_int_equal(put(f, "/sys/class/net/missing/mode", "connected"), ERR_NOT_FOUND);
+    char path[FABRIC_PATH_MAX];
+    snprintf(path, sizeof(path), "/sys/class/infiniband/%s/node_guid",
+             bench_backend.device(kit->bench, 0));
+    enum fabric_error error = put(f, path, "1");
+    assert_true(error == ERR_ACCESS_DENIED || error == ERR_NOT_SUPPORTED);
+}
+
 int kit_storage_suite(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(what_was_written_is_read_back),
         CASE(a_read_is_short_only_at_the_end),
         CASE(what_is_not_there_is_said_by_name),
+        CASE(a_locked_file_is_busy_until_it_is_closed),
+        CASE(a_path_that_is_too_long_is_refused),
         CASE(folders_hold_names_in_order),
         CASE(every_request_is_answered_once),
         CASE(what_was_flushed_survives_a_power_cut),
         CASE(what_was_not_flushed_is_old_or_new_by_the_tear_unit),
         CASE(a_disk_that_fails_says_so_in_the_completion),
+        CASE(a_system_file_is_written_only_where_it_may_be),
         CASE(system_files_are_read_whole_or_not_at_all),
     };
     return cmocka_run_group_tests_name("storage", tests, NULL, NULL);

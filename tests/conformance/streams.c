@@ -16,7 +16,7 @@ struct ends {
 
 static void listen_on_any_port(struct kit *kit, size_t node, struct ends *ends)
 {
-    char wanted[FABRIC_NAME_MAX], bound[FABRIC_NAME_MAX];
+    char wanted[FABRIC_ADDRESS_MAX], bound[FABRIC_ADDRESS_MAX];
     const char *ip = bench_backend.address(kit->bench, node);
     snprintf(wanted, sizeof(wanted), "%s:0", ip);
     assert_int_equal(fabric_listen(kit->nodes[node].f, wanted, 5, &ends->listener, bound),
@@ -196,7 +196,7 @@ static void addresses_in_use_and_nonsense_are_refused(void **state)
     struct ends ends;
     fabric_listener second = {0};
     fabric_stream stream = {0};
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     static const char *const nonsense[] = {"", "here", "10.0.0.1", "10.0.0.1:99999", ":", "x:y"};
     listen_on_any_port(kit, 1, &ends);
     assert_int_equal(fabric_listen(kit->nodes[1].f, ends.address, 0, &second, bound),
@@ -215,7 +215,7 @@ static void cookies_are_the_listeners_until_replaced(void **state)
     struct kit *kit = *state = kit_new_bare(2, FABRIC_CAP_TCP);
     struct ends ends = connect_ends(kit);
     size_t accepted;
-    char peer[FABRIC_NAME_MAX];
+    char peer[FABRIC_ADDRESS_MAX];
     assert_int_equal(kit_event(&kit->nodes[1], FABRIC_EVENT_ACCEPTED, 0)->u.stream.cookie, 5);
     assert_int_equal(kit_event(&kit->nodes[0], FABRIC_EVENT_CONNECTED, 0)->u.stream.cookie, 9);
     assert_int_equal(fabric_stream_set_cookie(kit->nodes[1].f, ends.server, 6), FABRIC_OK);
@@ -228,6 +228,11 @@ static void cookies_are_the_listeners_until_replaced(void **state)
     assert_int_equal(fabric_stream_peer(kit->nodes[1].f, ends.server, peer), FABRIC_OK);
     const char *ip = bench_backend.address(kit->bench, 0);
     assert_memory_equal(peer, ip, strlen(ip));
+    char local[FABRIC_ADDRESS_MAX], netdev[FABRIC_NAME_MAX];
+    assert_int_equal(fabric_stream_local(kit->nodes[0].f, ends.client, local, netdev), FABRIC_OK);
+    assert_string_equal(local, peer);
+    assert_int_equal(fabric_stream_local(kit->nodes[1].f, ends.server, local, netdev), FABRIC_OK);
+    assert_string_equal(local, ends.address);
 }
 
 static void after_close_no_event_of_it_comes(void **state)
@@ -267,7 +272,7 @@ static void a_killed_program_closes_its_streams(void **state)
 static void without_streams_they_are_refused_by_name(void **state)
 {
     struct kit *kit = *state = kit_new_bare(1, 0);
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     fabric_listener listener = {0};
     fabric_stream stream = {0};
     enum fabric_error expected = kit->caps & FABRIC_CAP_TCP ? FABRIC_OK : ERR_NOT_SUPPORTED;

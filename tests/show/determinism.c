@@ -85,7 +85,8 @@ static struct testbed *make(uint64_t seed)
         nodes[i] =
             (struct topology_node){.name = names[i], .devices = &devices[i], .device_count = 1};
     }
-    struct testbed *tb = sim_testbed.create(&topology, seed, UINT32_MAX, detail);
+    const struct testbed_options options = {.seed = seed, .caps = FABRIC_CAPS_ALL};
+    struct testbed *tb = sim_testbed.create(&topology, &options, detail);
     check(tb != NULL, detail);
     return tb;
 }
@@ -185,6 +186,7 @@ static void run(uint64_t seed, struct figures *figures)
 {
     struct testbed *tb = make(seed);
     uint64_t plan = seed * 2 + 1, time = 2 * MS;
+    char detail[TESTBED_DETAIL];
     sim_testbed.trace(tb, print_line, NULL);
     run_until(tb, time, figures);
     start(tb, &plan);
@@ -193,9 +195,9 @@ static void run(uint64_t seed, struct figures *figures)
         run_until(tb, time, figures);
         figures->faults += apply(tb, &plan);
         if (draw(&plan, 8) == 0)
-            sim_testbed.undo(tb);
+            (void)sim_testbed.undo(tb, detail);
     }
-    sim_testbed.undo(tb);
+    (void)sim_testbed.undo(tb, detail);
     run_until(tb, time + 200 * MS, figures);
     if (!getenv("DETERMINISM_TRACE"))
         printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", seed, sim_testbed.trace_hash(tb),

@@ -122,7 +122,7 @@ static void open_world(struct world *w, const char *profile)
     w->hca = hca_create(w->s.net, &(struct hca_init){.node = net_find(w->s.net, "h9"),
                                                      .name = "hca",
                                                      .profile = hca_profile_find(profile),
-                                                     .caps = UINT32_MAX});
+                                                     .caps = FABRIC_CAPS_ALL});
     subnet_manage(&w->s, "h0", &(struct sm_config){.default_limited = true, .priority = 1});
     subnet_add_manager(&w->s, 1, "h5", &(struct sm_config){.default_limited = true, .priority = 3});
 }

@@ -136,6 +136,10 @@ MAKES(srq_create,
 MAKES(qp_create,
       (struct fabric * f, fabric_device device, const struct fabric_qp_init *init, fabric_qp *out),
       (next, device, init, out))
+MAKES(window_open,
+      (struct fabric * f, fabric_mr mr, uint64_t iova, uint64_t length, uint32_t access,
+       uint64_t cookie, fabric_window *out),
+      (next, mr, iova, length, access, cookie, out))
 MAKES(ah_create,
       (struct fabric * f, fabric_device device, const struct fabric_av *av, fabric_ah *out),
       (next, device, av, out))
@@ -155,18 +159,6 @@ static enum fabric_error mr_register(struct fabric *f, fabric_device device,
         out->id = ++fake->handles;
     keys->lkey = 0x1111;
     keys->rkey = 0x2222;
-    return error;
-}
-
-static enum fabric_error window_open(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey)
-{
-    struct fake_fabric *fake = fake_of(f);
-    enum fabric_error error = plain_window_open(f, mr, iova, length, access, cookie, out, rkey);
-    if (!error != fake->keeps_handle)
-        out->id = ++fake->handles;
-    *rkey = 0x3333;
     return error;
 }
 

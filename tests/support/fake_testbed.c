@@ -34,7 +34,7 @@ void fake_reset(void)
 {
     memset(&fake_script, 0, sizeof fake_script);
     memset(&fake_log, 0, sizeof fake_log);
-    fake_script.caps = UINT32_MAX;
+    fake_script.caps = FABRIC_CAPS_ALL;
 }
 
 static void note(struct testbed *tb, const char *line)
@@ -74,8 +74,8 @@ static unsigned react(struct testbed *tb, const char *on, const char *id)
     return count;
 }
 
-static struct testbed *fake_create(const struct topology *topology, uint64_t seed, uint32_t caps,
-                                   char *detail)
+static struct testbed *fake_create(const struct topology *topology,
+                                   const struct testbed_options *options, char *detail)
 {
     assert(topology->node_count > 0);
     if (fake_script.refuse) {
@@ -84,9 +84,9 @@ static struct testbed *fake_create(const struct topology *topology, uint64_t see
     }
     struct testbed *tb = calloc(1, sizeof *tb);
     assert(tb);
-    fake_script.caps &= caps;
+    fake_script.caps &= options->caps;
     fake_log.text[0] = '\0';
-    tb->hash = seed + (fake_script.unstable ? ++fake_log.worlds : 0);
+    tb->hash = options->seed + (fake_script.unstable ? ++fake_log.worlds : 0);
     react(tb, "create", "");
     return tb;
 }
@@ -97,7 +97,7 @@ static void fake_destroy(struct testbed *tb)
     free(tb);
 }
 
-static uint32_t fake_caps(const struct testbed *tb)
+static fabric_caps fake_caps(const struct testbed *tb)
 {
     (void)tb;
     return fake_script.caps;
@@ -207,10 +207,14 @@ static enum testbed_result fake_apply(struct testbed *tb, const struct testbed_f
     return TESTBED_DONE;
 }
 
-static void fake_undo(struct testbed *tb)
+static enum testbed_result fake_undo(struct testbed *tb, char *detail)
 {
     (void)tb;
     fake_log.undone++;
+    if (!fake_script.stuck)
+        return TESTBED_DONE;
+    snprintf(detail, TESTBED_DETAIL, "%s", fake_script.stuck);
+    return TESTBED_FAILED;
 }
 
 static void fake_next(struct testbed *tb, uint64_t deadline, struct testbed_event *out)

@@ -22,12 +22,13 @@ struct fake_reply {
 #define FAKE_MAX_REPLIES 16
 
 struct fake_script {
-    uint32_t caps;
+    fabric_caps caps;
     struct fake_reply replies[FAKE_MAX_REPLIES]; /* a null `on` ends them */
     const char *refuse;                          /* create fails with this sentence */
     const char *wrong;                           /* apply answers WRONG with it */
     const char *lacks;                           /* apply answers LACKS with it */
     const char *answer;                          /* of every question */
+    const char *stuck;                           /* undo answers FAILED with it */
     bool silent_start; /* without a reply to it, a start is not answered with ready */
     bool unstable;     /* every run has another trace */
 };

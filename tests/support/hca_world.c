@@ -336,7 +336,7 @@ enum fabric_qp_state hca_world_qp_state(struct hca_world *w, int host, hca_qp qp
     return info.attr.state;
 }
 
-struct hca_pair hca_pair_make(const char *profile, uint32_t without, uint64_t seed)
+struct hca_pair hca_pair_make(const char *profile, fabric_caps without, uint64_t seed)
 {
     struct hca_world_init init = {.profile = profile, .without = without, .seed = seed};
     struct hca_pair p = {.w = hca_world_create(&init)};

@@ -43,7 +43,7 @@ struct hca_world {
 
 struct hca_world_init {
     const char *profile; /* null: "mlx5" */
-    uint32_t without;    /* capabilities that are off */
+    fabric_caps without; /* capabilities that are off */
     uint64_t seed;
     bool discard_payload;
 };
@@ -97,7 +97,7 @@ struct hca_pair {
     hca_qp qp[2];
     struct hca_qp_attr a, b; /* of hosts 0 and 1 */
 };
-struct hca_pair hca_pair_make(const char *profile, uint32_t without, uint64_t seed);
+struct hca_pair hca_pair_make(const char *profile, fabric_caps without, uint64_t seed);
 void hca_pair_connect(struct hca_pair *p);
 struct hca_pair hca_pair_connected(const char *profile); /* with everything usual */
 /* Posts one request on host 0 and waits for its completion; its status, or -1 when none came. */

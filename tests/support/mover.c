@@ -154,7 +154,7 @@ static bool register_memory(struct peer *p)
         return false;
     return !m->serves || !fabric_window_open(m->f, p->mr, IOVA, m->bytes,
                                              FABRIC_ACCESS_REMOTE_READ | FABRIC_ACCESS_REMOTE_WRITE,
-                                             p->slot, &p->window, &p->mine.rkey);
+                                             p->slot, &p->window);
 }
 
 static bool make_qp(struct peer *p)
@@ -302,6 +302,8 @@ static void send_hello(struct peer *p)
 {
     const uint8_t *bytes = (const uint8_t *)&p->mine;
     size_t accepted;
+    if (p->m->serves && !p->mine.rkey)
+        return; /* the window is being opened */
     while (p->sent_bytes < sizeof(p->mine)) {
         if (fabric_stream_send(p->m->f, p->stream, bytes + p->sent_bytes,
                                sizeof(p->mine) - p->sent_bytes, &accepted)) {
@@ -390,6 +392,16 @@ static void event(void *state, const struct fabric_event *e)
         if (e->u.async.type == FABRIC_ASYNC_DEVICE_FATAL && m->has_device)
             on_removed(m);
         break;
+    case FABRIC_EVENT_WINDOW_OPENED:
+        p = &m->peers[e->u.window.cookie];
+        p->mine.rkey = e->u.window.rkey;
+        if (e->u.window.error)
+            p->window.id = 0;
+        if (e->u.window.error || !p->mine.rkey)
+            end_peer(p, true);
+        else
+            send_hello(p);
+        break;
     case FABRIC_EVENT_WINDOW_REVOKED:
         p = &m->peers[e->u.window.cookie];
         p->waits_for_window = false;
@@ -427,7 +439,7 @@ static enum fabric_error start(struct fabric *f, const char *config, size_t leng
                                const struct fabric_report_sink *sink, void **state)
 {
     struct mover *m = calloc(1, sizeof(*m));
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     enum fabric_error error = FABRIC_OK;
     assert(m && length > 0);
     m->f = f;

@@ -18,7 +18,7 @@ static enum fabric_error start(struct fabric *f, const char *config, size_t conf
                                const struct fabric_report_sink *sink, void **state)
 {
     struct rogue *r;
-    char bound[FABRIC_NAME_MAX];
+    char bound[FABRIC_ADDRESS_MAX];
     fabric_listener listener;
     fabric_stream stream;
     (void)sink;

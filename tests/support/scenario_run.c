@@ -22,7 +22,7 @@ void scenario_fixture_run(struct scenario_fixture *fixture, const char *rest)
 {
     static const char *const names[] = {"server", "client"};
     const struct scenario_options options = {
-        .seed = 1, .caps = UINT32_MAX, .programs = fake_programs, .program_count = 2};
+        .seed = 1, .caps = FABRIC_CAPS_ALL, .programs = fake_programs, .program_count = 2};
     struct text text = {0};
     struct yaml_errors errors;
     yaml_errors_init(&errors, "tests/unit/x.yaml");

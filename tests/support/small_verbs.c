@@ -114,9 +114,31 @@ static enum fabric_error mr_deregister(struct fabric *f, fabric_mr mr)
     return FABRIC_OK;
 }
 
+static void opened(struct small_node *n, uint32_t id, uint32_t rkey)
+{
+    struct small_entry *e = small_schedule(n->world, n->index, n->world->lend_delay);
+    enum fabric_error error = n->world->lend_error;
+    e->event.type = FABRIC_EVENT_WINDOW_OPENED;
+    e->event.u.window.window.id = id;
+    e->event.u.window.device.id = n->devices;
+    e->event.u.window.cookie = n->windows[id].cookie;
+    e->event.u.window.rkey = error ? 0 : rkey;
+    e->event.u.window.error = error;
+}
+
+/* Its opening is not told any more. */
+static void forget_opening(struct small_node *n, uint32_t id)
+{
+    for (uint32_t i = 0; i < SMALL_QUEUE; i++) {
+        struct small_entry *e = &n->world->queue[i];
+        if (e->used && !e->is_post && e->node == n->index &&
+            e->event.type == FABRIC_EVENT_WINDOW_OPENED && e->event.u.window.window.id == id)
+            e->used = false;
+    }
+}
+
 static enum fabric_error window_open(struct fabric *f, fabric_mr mr, uint64_t iova, uint64_t length,
-                                     uint32_t access, uint64_t cookie, fabric_window *out,
-                                     uint32_t *rkey)
+                                     uint32_t access, uint64_t cookie, fabric_window *out)
 {
     struct small_node *n = small_of(f);
     if (small_fails(n, FABRIC_OP_WINDOW_OPEN))
@@ -125,10 +147,11 @@ static enum fabric_error window_open(struct fabric *f, fabric_mr mr, uint64_t io
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
         if (n->windows[i].open)
             continue;
-        *rkey = 0x770000u + ++n->handles;
+        uint32_t rkey = 0x770000u + ++n->handles;
         n->windows[i] =
-            (struct small_window){true, false, mr.id, iova, length, access, *rkey, cookie};
+            (struct small_window){true, false, false, mr.id, iova, length, access, rkey, cookie};
         out->id = i;
+        opened(n, i, rkey);
         return FABRIC_OK;
     }
     return ERR_RESOURCES_EXHAUSTED;
@@ -140,6 +163,7 @@ static void revoked(struct small_node *n, uint32_t id)
     n->windows[id].revoking = true;
     e->event.type = FABRIC_EVENT_WINDOW_REVOKED;
     e->event.u.window.window.id = id;
+    e->event.u.window.device.id = n->devices;
     e->event.u.window.cookie = n->windows[id].cookie;
 }
 
@@ -147,6 +171,7 @@ static enum fabric_error window_revoke(struct fabric *f, fabric_window window)
 {
     struct small_node *n = small_of(f);
     assert(n->windows[window.id].open && !n->windows[window.id].revoking);
+    forget_opening(n, window.id);
     revoked(n, window.id);
     return FABRIC_OK;
 }
@@ -156,7 +181,7 @@ static uint8_t *lent(struct small_node *n, uint32_t rkey, uint64_t iova, uint64_
 {
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
         const struct small_window *w = &n->windows[i];
-        if (!w->open || w->rkey != rkey || !(w->access & access) || iova < w->iova ||
+        if (!w->open || !w->told || w->rkey != rkey || !(w->access & access) || iova < w->iova ||
             iova + length > w->iova + w->length)
             continue;
         const struct small_mr *mr = &n->mrs[w->mr];
@@ -166,6 +191,21 @@ static uint8_t *lent(struct small_node *n, uint32_t rkey, uint64_t iova, uint64_
 }
 
 /* ------------------------------------------------------------------ queue pairs */
+
+static enum fabric_error resolve(struct fabric *f, fabric_device device, const struct fabric_av *av,
+                                 uint64_t cookie)
+{
+    struct small_node *n = small_of(f);
+    (void)av;
+    if (small_fails(n, FABRIC_OP_RESOLVE))
+        return n->fail_error;
+    struct small_entry *e = small_schedule(n->world, n->index, n->world->resolve_delay);
+    e->event.type = FABRIC_EVENT_RESOLVED;
+    e->event.u.resolved.device = device;
+    e->event.u.resolved.cookie = cookie;
+    e->event.u.resolved.error = n->world->resolve_error;
+    return FABRIC_OK;
+}
 
 static enum fabric_error qp_create(struct fabric *f, fabric_device device,
                                    const struct fabric_qp_init *init, fabric_qp *out)

@@ -330,6 +330,18 @@ void small_command(struct small_world *w, uint32_t node, const char *json)
     n->program->command(n->state, json);
 }
 
+void small_resolve(struct small_world *w, uint64_t delay, enum fabric_error error)
+{
+    w->resolve_delay = delay;
+    w->resolve_error = error;
+}
+
+void small_lend(struct small_world *w, uint64_t delay, enum fabric_error error)
+{
+    w->lend_delay = delay;
+    w->lend_error = error;
+}
+
 void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port)
 {
     struct small_entry *e = small_schedule(w, node, 0);
@@ -361,6 +373,10 @@ static void hand_over(struct small_world *w, struct small_node *n, struct small_
         return;
     }
     struct fabric_event *e = &entry.event;
+    if (e->type == FABRIC_EVENT_WINDOW_OPENED) {
+        n->windows[e->u.window.window.id].told = true;
+        n->windows[e->u.window.window.id].open = !e->u.window.error;
+    }
     if (e->type == FABRIC_EVENT_WINDOW_REVOKED)
         n->windows[e->u.window.window.id].open = false;
     bool is_stream = e->type == FABRIC_EVENT_READABLE || e->type == FABRIC_EVENT_WRITABLE ||
@@ -441,4 +457,14 @@ uint32_t small_open(const struct small_world *w, uint32_t node, const char *what
         count += strcmp(what, "stream") == 0 && n->pipes[i].open;
     }
     return count;
+}
+
+uint64_t small_iova(const struct small_world *w, uint32_t node)
+{
+    const struct small_node *n = w->nodes[node];
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        if (n->mrs[i].open)
+            return n->mrs[i].init.iova;
+    }
+    return 0;
 }

@@ -56,6 +56,10 @@ enum fabric_error small_start_with(struct small_world *w, uint32_t node,
                                    size_t length, void **state);
 void small_stop(struct small_world *w, uint32_t node);
 void small_command(struct small_world *w, uint32_t node, const char *json);
+/* Look-ups from now on take `delay` ns and end in `error`. */
+void small_resolve(struct small_world *w, uint64_t delay, enum fabric_error error);
+/* Windows opened from now on take `delay` ns and end in `error`. */
+void small_lend(struct small_world *w, uint64_t delay, enum fabric_error error);
 void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port);
 /* Every stream of the node is reset. */
 void small_reset_streams(struct small_world *w, uint32_t node);
@@ -68,6 +72,8 @@ void small_run(struct small_world *w, uint64_t ns);
 /* How many log lines so far hold `text`. */
 uint32_t small_logged(const struct small_world *w, uint32_t node, const char *text);
 uint64_t small_now(const struct small_world *w);
+/* Where the region that was registered first lies for peers. */
+uint64_t small_iova(const struct small_world *w, uint32_t node);
 /* Open queue pairs, windows and streams of a node. */
 uint32_t small_open(const struct small_world *w, uint32_t node, const char *what);
 

@@ -25,7 +25,7 @@ struct small_mr {
 };
 
 struct small_window {
-    bool open, revoking;
+    bool open, revoking, told;
     uint32_t mr;
     uint64_t iova, length;
     uint32_t access, rkey;
@@ -92,7 +92,8 @@ struct small_node {
 };
 
 struct small_world {
-    uint64_t now, order, random, delay, completion_delay;
+    uint64_t now, order, random, delay, completion_delay, resolve_delay, lend_delay;
+    enum fabric_error resolve_error, lend_error;
     uint32_t node_count, link_mtu, corrupt;
     struct small_node *nodes[SMALL_NODES];
     struct small_entry *queue; /* SMALL_QUEUE */
@@ -114,6 +115,7 @@ bool small_fails(struct small_node *n, enum fabric_op op);
     X(pkey_query)                                                                                  \
     X(mr_register)                                                                                 \
     X(mr_deregister)                                                                               \
+    X(resolve)                                                                                     \
     X(window_open)                                                                                 \
     X(window_revoke)                                                                               \
     X(cq_create)                                                                                   \

@@ -274,8 +274,8 @@ static void every_failing_verb_of_the_set_up_ends_on_tcp(void **state)
 {
     (void)state;
     static const enum fabric_op verbs[] = {
-        FABRIC_OP_DEVICE_OPEN, FABRIC_OP_CQ_CREATE,   FABRIC_OP_QP_CREATE,   FABRIC_OP_QP_MODIFY,
-        FABRIC_OP_MR_REGISTER, FABRIC_OP_WINDOW_OPEN, FABRIC_OP_QP_POST_SEND};
+        FABRIC_OP_DEVICE_OPEN, FABRIC_OP_CQ_CREATE,   FABRIC_OP_QP_CREATE,    FABRIC_OP_QP_MODIFY,
+        FABRIC_OP_MR_REGISTER, FABRIC_OP_WINDOW_OPEN, FABRIC_OP_QP_POST_SEND, FABRIC_OP_RESOLVE};
     for (uint32_t i = 0; i < 2 * sizeof verbs / sizeof verbs[0]; i++) {
         struct small_world *w = small_world_new(2);
         uint32_t node = i % 2;
@@ -286,6 +286,66 @@ static void every_failing_verb_of_the_set_up_ends_on_tcp(void **state)
                     !(node == PAIR_CLIENT && verbs[i / 2] == FABRIC_OP_QP_POST_SEND);
         pair_round(w, used ? "fell_back" : "rdma");
         assert_int_equal(small_logged(w, PAIR_CLIENT, "WARN fallback_tcp"), used);
+        small_world_free(w);
+    }
+}
+
+/* MK-B4: what a look-up tells counts for the link that asked and for no later one. */
+static void a_look_up_of_an_earlier_link_connects_nothing(void **state)
+{
+    (void)state;
+    struct small_world *w = pair_new("rdma");
+    pair_round(w, "rdma");
+    small_resolve(w, SECOND, FABRIC_OK);
+    small_port(w, PAIR_CLIENT)->attr.lid = 0x30;
+    small_async(w, PAIR_CLIENT, FABRIC_ASYNC_LID_CHANGE, 1);
+    small_run(w, SECOND / 2); /* the server is looking up generation 2 */
+    small_port(w, PAIR_CLIENT)->attr.lid = 0x31;
+    small_async(w, PAIR_CLIENT, FABRIC_ASYNC_LID_CHANGE, 1);
+    small_run(w, SECOND * 3 / 4); /* the answer for generation 2 has come, that for 3 has not */
+    pair_has(pair_do(w, "\"op\":\"status\""), "\"state\":\"requested\"");
+    assert_int_equal(small_open(w, PAIR_SERVER, "qp"), 1);
+    small_run(w, 3 * SECOND);
+    pair_has(pair_do(w, "\"op\":\"status\""), "\"generation\":3");
+    pair_round(w, "rdma");
+    small_world_free(w);
+}
+
+static void a_client_too_forgets_an_earlier_look_up(void **state)
+{
+    (void)state;
+    struct small_world *w = pair_new("rdma");
+    pair_round(w, "rdma");
+    for (uint16_t i = 0; i < 2; i++) {
+        small_resolve(w, SECOND / 10, FABRIC_OK); /* the server's */
+        small_port(w, PAIR_CLIENT)->attr.lid = (uint16_t)(0x30 + i);
+        small_async(w, PAIR_CLIENT, FABRIC_ASYNC_LID_CHANGE, 1);
+        small_run(w, SECOND / 20);
+        small_resolve(w, 2 * SECOND, FABRIC_OK); /* the client's: ends at 2.1 and 2.6 seconds */
+        small_run(w, SECOND * 9 / 20);
+    }
+    small_run(w, SECOND * 13 / 10);
+    pair_has(pair_do(w, "\"op\":\"status\""), "\"state\":\"resolving\"");
+    small_run(w, SECOND);
+    pair_has(pair_do(w, "\"op\":\"status\""), "\"state\":\"up\"");
+    small_world_free(w);
+}
+
+static void a_peer_whose_link_address_nobody_knows_is_refused_by_name(void **state)
+{
+    (void)state;
+    for (uint32_t late = 0; late < 2; late++) {
+        struct small_world *w = small_world_new(2);
+        assert_int_equal(pair_server(w, ""), 0);
+        small_resolve(w, SECOND / 10, late ? FABRIC_OK : ERR_UNREACHABLE);
+        assert_int_equal(pair_client(w, "rdma", ""), 0);
+        small_run(w, SECOND / 20); /* the server is looking; later the client will */
+        small_resolve(w, SECOND / 10, ERR_UNREACHABLE);
+        assert_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", 5 * SECOND));
+        assert_true(small_logged(w, PAIR_CLIENT, "RDMA refused: unreachable") > 0);
+        assert_true(small_logged(w, late ? PAIR_CLIENT : PAIR_SERVER, "nobody has the") > 0);
+        small_resolve(w, 0, FABRIC_OK);
+        assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", 30 * SECOND));
         small_world_free(w);
     }
 }
@@ -307,6 +367,9 @@ int main(void)
         cmocka_unit_test(a_smaller_link_between_is_named_by_the_probe),
         cmocka_unit_test(a_dead_path_is_never_called_connected),
         cmocka_unit_test(a_link_that_nobody_answers_about_times_out),
+        cmocka_unit_test(a_look_up_of_an_earlier_link_connects_nothing),
+        cmocka_unit_test(a_client_too_forgets_an_earlier_look_up),
+        cmocka_unit_test(a_peer_whose_link_address_nobody_knows_is_refused_by_name),
         cmocka_unit_test(every_failing_verb_of_the_set_up_ends_on_tcp),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

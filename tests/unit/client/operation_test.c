@@ -240,6 +240,48 @@ static void an_answer_that_does_not_fit_is_refused(void **state)
     }
 }
 
+static void an_operation_expires_also_while_its_window_is_being_opened(void **state)
+{
+    (void)state;
+    struct small_world *w = connected("rdma");
+    small_lend(w, 5 * SECOND, FABRIC_OK);
+    uint64_t before = small_now(w);
+    pair_has(pair_do(w, PUT ",\"timeout_ms\":1000"), "\"class\":\"failed:timeout\"");
+    assert_true(small_now(w) - before < SECOND + SECOND / 100);
+    assert_int_equal(small_open(w, PAIR_CLIENT, "window"), 0);
+    small_lend(w, 0, FABRIC_OK);
+    small_run(w, 10 * SECOND);
+    pair_round(w, "rdma");
+    small_world_free(w);
+}
+
+static void memory_that_cannot_be_lent_leaves_tcp(void **state)
+{
+    (void)state;
+    struct small_world *w = connected("auto");
+    small_lend(w, 1000, ERR_RESOURCES_EXHAUSTED);
+    pair_round(w, "fell_back");
+    assert_int_equal(small_open(w, PAIR_CLIENT, "window"), 0);
+    small_world_free(w);
+    w = small_world_new(2); /* nor for the probe */
+    small_lend(w, 1000, ERR_RESOURCES_EXHAUSTED);
+    assert_int_equal(pair_server(w, ""), 0);
+    assert_int_equal(pair_client(w, "auto", ""), 0);
+    pair_round(w, "fell_back");
+    small_world_free(w);
+}
+
+/* Keys may be guessed; where memory lies may not. */
+static void nobody_can_guess_where_memory_is_lent(void **state)
+{
+    (void)state;
+    struct small_world *w = connected("rdma");
+    uint64_t iova = small_iova(w, PAIR_CLIENT);
+    assert_int_equal(iova % 4096, 0);
+    assert_true(iova > UINT64_C(1) << 40); /* but for one chance in four million */
+    small_world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +296,9 @@ int main(void)
         cmocka_unit_test(a_device_that_vanishes_and_returns_serves_again),
         cmocka_unit_test(a_late_answer_never_configures_a_newer_link),
         cmocka_unit_test(a_server_that_breaks_the_protocol_is_left),
+        cmocka_unit_test(an_operation_expires_also_while_its_window_is_being_opened),
+        cmocka_unit_test(memory_that_cannot_be_lent_leaves_tcp),
+        cmocka_unit_test(nobody_can_guess_where_memory_is_lent),
         cmocka_unit_test(an_answer_that_does_not_fit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,6 +150,24 @@ static void usable_roce_gids_are_sorted_by_scope_and_holes_are_no_end(void **sta
     assert_int_equal(fabric_gids_usable(FABRIC_LINK_LAYER_ETHERNET, table, 1, out), 0);
 }
 
+/* A peer may have the other family alone. */
+static void the_last_gid_of_a_family_is_never_pushed_out(void **state)
+{
+    (void)state;
+    struct fabric_gid_entry table[10];
+    struct fabric_usable_gid out[FABRIC_AV_MAX_GIDS];
+    for (uint32_t late = 0; late < 2; late++) {
+        for (uint32_t i = 0; i < 10; i++)
+            table[i] = entry(i, "2001:db8::1", FABRIC_GID_TYPE_ROCE_V2);
+        table[late ? 9 : 0] = entry(late ? 9 : 0, "169.254.0.1", FABRIC_GID_TYPE_ROCE_V2);
+        assert_int_equal(fabric_gids_usable(FABRIC_LINK_LAYER_ETHERNET, table, 10, out),
+                         FABRIC_AV_MAX_GIDS);
+        assert_int_equal(fabric_gid_family(&out[FABRIC_AV_MAX_GIDS - 1].gid), FABRIC_GID_IPV4);
+        for (uint32_t i = 0; i < FABRIC_AV_MAX_GIDS - 1; i++)
+            assert_int_equal(out[i].index, late ? i : i + 1);
+    }
+}
+
 static void infiniband_gids_stay_in_table_order(void **state)
 {
     (void)state;
@@ -174,8 +192,9 @@ static void where_more_are_usable_than_fit_the_worst_are_dropped(void **state)
     assert_int_equal(
         fabric_gids_usable(FABRIC_LINK_LAYER_ETHERNET, table, FABRIC_AV_MAX_GIDS * 2, out),
         FABRIC_AV_MAX_GIDS);
-    for (uint32_t i = 0; i < FABRIC_AV_MAX_GIDS; i++)
+    for (uint32_t i = 0; i < FABRIC_AV_MAX_GIDS - 1; i++)
         assert_int_equal(out[i].index, 2 * i + 1);
+    assert_int_equal(out[FABRIC_AV_MAX_GIDS - 1].index, 0); /* the best of the other family */
 }
 
 static void unusable_entries_say_why(void **state)
@@ -203,6 +222,7 @@ int main(void)
         cmocka_unit_test(scope_and_family_are_told),
         cmocka_unit_test(a_gid_is_prefix_and_guid),
         cmocka_unit_test(usable_roce_gids_are_sorted_by_scope_and_holes_are_no_end),
+        cmocka_unit_test(the_last_gid_of_a_family_is_never_pushed_out),
         cmocka_unit_test(infiniband_gids_stay_in_table_order),
         cmocka_unit_test(where_more_are_usable_than_fit_the_worst_are_dropped),
         cmocka_unit_test(unusable_entries_say_why),

@@ -110,10 +110,9 @@ static void neither_keys_nor_addresses_are_told(void **state)
     fabric_mr mr;
     fabric_window window;
     fabric_timer timer;
-    uint32_t rkey;
     assert_int_equal(fabric_mr_register(f, (fabric_device){1}, &init, &mr, &keys), FABRIC_OK);
     assert_int_equal(
-        fabric_window_open(f, mr, 0x1000, 8, FABRIC_ACCESS_REMOTE_READ, 0x77777777, &window, &rkey),
+        fabric_window_open(f, mr, 0x1000, 8, FABRIC_ACCESS_REMOTE_READ, 0x77777777, &window),
         FABRIC_OK);
     assert_int_equal(fabric_timer_set(f, 2000, 0x77777777, &timer), FABRIC_OK);
     assert_int_equal(fabric_entropy(f, secret, 8), FABRIC_OK);
@@ -148,7 +147,9 @@ static void events_are_told_at_their_time_and_empty_polls_are_not(void **state)
     event->u.async.device.id = 1;
     event->u.async.qp.id = 3;
     event->u.async.type = FABRIC_ASYNC_QP_FATAL;
-    fake_event(fake, 500, FABRIC_EVENT_WINDOW_REVOKED)->u.window.window.id = 6;
+    event = fake_event(fake, 500, FABRIC_EVENT_WINDOW_REVOKED);
+    event->u.window.window.id = 6;
+    event->u.window.device.id = 1;
     event = fake_event(fake, 600, FABRIC_EVENT_ACCEPTED);
     event->u.stream.stream.id = 7;
     event->u.stream.listener.id = 8;

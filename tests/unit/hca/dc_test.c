@@ -229,6 +229,44 @@ static void destroying_a_target_leaves_its_initiator_without_answer(void **state
     hca_world_destroy(d.w);
 }
 
+static void count_connects(void *context, const char *line, size_t length)
+{
+    char text[512];
+    size_t kept = length < sizeof(text) - 1 ? length : sizeof(text) - 1;
+    memcpy(text, line, kept);
+    text[kept] = 0;
+    if (strstr(text, "dc connect"))
+        (*(int *)context)++;
+}
+
+static void another_way_to_the_same_target_is_another_connection(void **state)
+{
+    (void)state;
+    struct dc d = make(1);
+    int connects = 0;
+    struct fabric_av av = hca_world_attr(d.w, 0, 1).av;
+    av.is_global = true;
+    av.grh.dgid = hca_world_port(d.w, 1)->gids[0].gid;
+    struct hca_qp_attr target = hca_world_attr(d.w, 1, 0);
+    target.av.is_global = true;
+    hca_srq srq;
+    d.dct[1] = make_target(&d.w->host[1], &srq);
+    assert_int_equal(hca_world_bring_up(d.w, 1, d.dct[1], HCA_QP_DCT, &target), FABRIC_OK);
+    d.number[1] = hca_world_number(d.w, 1, d.dct[1]);
+    sim_trace_start(d.w->sim, count_connects, &connects);
+    for (uint8_t i = 0; i < 2; i++) { /* queued together, both over their own way */
+        av.grh.hop_limit = (uint8_t)(64 + i);
+        assert_int_equal(hca_ah_create(d.w->host[0].hca, d.w->host[0].pd, &av, &d.ah[1]),
+                         FABRIC_OK);
+        post(&d, 1, HCA_WR_RDMA_WRITE, 64, DC_KEY, i);
+        post(&d, 1, HCA_WR_RDMA_WRITE, 64, DC_KEY, i);
+    }
+    assert_true(hca_world_wait(d.w, 0, 4, SECOND));
+    assert_int_equal(d.w->host[0].wcs[3].status, FABRIC_WC_SUCCESS);
+    assert_int_equal(connects, 2);
+    hca_world_destroy(d.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +278,7 @@ int main(void)
         cmocka_unit_test(an_access_error_ends_the_initiator_but_not_the_target),
         cmocka_unit_test(a_target_needs_an_srq_and_goes_no_further_than_rtr),
         cmocka_unit_test(a_device_without_dc_refuses_it),
-        cmocka_unit_test(destroying_a_target_leaves_its_initiator_without_answer)};
+        cmocka_unit_test(destroying_a_target_leaves_its_initiator_without_answer),
+        cmocka_unit_test(another_way_to_the_same_target_is_another_connection)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

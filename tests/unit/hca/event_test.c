@@ -76,7 +76,7 @@ static void sm_change_is_the_strict_devices_alone(void **state)
     (void)state;
     static const struct {
         const char *profile;
-        uint32_t without;
+        fabric_caps without;
         size_t count;
     } cases[] = {{"mlx5", 0, 0}, {"strict", 0, 1}, {"strict", FABRIC_CAP_SM_CHANGE_EVENT, 0}};
     for (size_t i = 0; i < 3; i++) {
@@ -105,6 +105,7 @@ static void a_prefix_change_comes_as_client_reregister(void **state)
         struct port_info before = *net_port_info(port);
         net_port_info(port)->gid_prefix = 0xfec0000000000001;
         net_port_info(port)->gids[0].gid.raw[1] = 0xc0;
+        net_port_info(port)->gids[0].gid.raw[7] = 1;
         net_port_changed(port, &before);
         expect(w, reregister, 1);
         struct fabric_gid_entry entry;
@@ -187,8 +188,10 @@ static void an_event_names_its_port(void **state)
     struct sim *sim = sim_create(1);
     struct net *net = net_create(sim);
     struct net_node *node = net_add_node(net, NET_HCA, "dual", 1, 2);
-    struct hca_init init = {
-        .node = node, .name = "mlx5_0", .profile = hca_profile_find("mlx5"), .caps = UINT32_MAX};
+    struct hca_init init = {.node = node,
+                            .name = "mlx5_0",
+                            .profile = hca_profile_find("mlx5"),
+                            .caps = FABRIC_CAPS_ALL};
     struct hca *hca = hca_create(net, &init);
     struct net_port *port = net_node_port(node, 2);
     struct port_info before = *net_port_info(port);
@@ -203,6 +206,22 @@ static void an_event_names_its_port(void **state)
     sim_destroy(sim);
 }
 
+static void a_gid_that_changes_along_with_the_prefix_is_told(void **state)
+{
+    (void)state;
+    struct hca_world_init init = {.seed = 1};
+    struct hca_world *w = hca_world_create(&init);
+    struct net_port *port = net_node_port(w->host[0].node, 1);
+    struct port_info before = *net_port_info(port), *info = net_port_info(port);
+    info->gid_prefix = 0xfe80000000000007;
+    info->gids[0].gid.raw[7] = 7;
+    info->gids[1].gid = (union fabric_gid){{0x20, 0x01, [15] = 1}};
+    net_port_changed(port, &before);
+    assert_int_equal(hca_world_events(w, 0, FABRIC_ASYNC_CLIENT_REREGISTER), 1);
+    assert_int_equal(hca_world_events(w, 0, FABRIC_ASYNC_GID_CHANGE), 1);
+    hca_world_destroy(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_prefix_change_comes_as_client_reregister),
         cmocka_unit_test(a_link_up_has_every_order_between_port_err_and_active),
         cmocka_unit_test(after_device_fatal_nothing_more_is_told),
-        cmocka_unit_test(an_event_names_its_port)};
+        cmocka_unit_test(an_event_names_its_port),
+        cmocka_unit_test(a_gid_that_changes_along_with_the_prefix_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,7 +96,7 @@ static void a_device_goes_with_work_under_way(void **state)
         struct hca_init init = {.node = h->node,
                                 .name = "mlx5_0",
                                 .profile = hca_profile_find("mlx5"),
-                                .caps = UINT32_MAX};
+                                .caps = FABRIC_CAPS_ALL};
         h->hca = hca_create(p.w->net, &init);
         hca_world_run(p.w, SECOND);
         assert_int_equal(p.w->host[0].wcs[0].status, FABRIC_WC_RETRY_EXC_ERR);

@@ -74,10 +74,41 @@ static void a_failed_write_tears_at_the_unit(void **state)
     assert_true(torn);
 }
 
+static void a_region_may_be_written_and_read_onto_itself(void **state)
+{
+    (void)state;
+    struct hca_world_init init = {.seed = 1};
+    struct hca_world *w = hca_world_create(&init);
+    struct hca_qp_attr a = hca_world_attr(w, 0, 0), b = a;
+    hca_qp qp[2] = {hca_world_qp(w, 0, HCA_QP_RC), hca_world_qp(w, 0, HCA_QP_RC)};
+    a.sq_psn = b.rq_psn = 5;
+    a.rq_psn = b.sq_psn = 6;
+    a.dest_qp_num = hca_world_number(w, 0, qp[1]);
+    b.dest_qp_num = hca_world_number(w, 0, qp[0]);
+    assert_int_equal(hca_world_bring_up(w, 0, qp[0], HCA_QP_RC, &a), FABRIC_OK);
+    assert_int_equal(hca_world_bring_up(w, 0, qp[1], HCA_QP_RC, &b), FABRIC_OK);
+    static const enum hca_wr_opcode ops[] = {HCA_WR_RDMA_WRITE, HCA_WR_RDMA_READ};
+    for (size_t i = 0; i < 2; i++) {
+        uint8_t expected[1000];
+        hca_world_fill(w, 0, 0, 2000, (uint8_t)i);
+        uint32_t from = i == 0 ? 0 : 24, to = i == 0 ? 24 : 0; /* as requester and responder */
+        memcpy(expected, w->host[0].memory, sizeof(expected));
+        struct hca_sge sge = hca_world_sge(w, 0, from, sizeof(expected));
+        struct hca_send_wr wr = hca_world_wr(ops[i], &sge);
+        wr.remote_addr = HCA_WORLD_IOVA + to;
+        wr.rkey = w->host[0].key;
+        assert_int_equal(hca_post_send(w->host[0].hca, qp[0], &wr), FABRIC_OK);
+        assert_true(hca_world_wait(w, 0, i + 1, SECOND));
+        assert_memory_equal(w->host[0].memory + 24, expected, sizeof(expected));
+    }
+    hca_world_destroy(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_write_order_later_bytes_may_land_first),
-        cmocka_unit_test(a_failed_write_tears_at_the_unit)};
+        cmocka_unit_test(a_failed_write_tears_at_the_unit),
+        cmocka_unit_test(a_region_may_be_written_and_read_onto_itself)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,11 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "fabric_sim/hca/engine.h"
 #include "tests/support/hca_world.h"
 
 /* A short time-out and one retry, so that a silent drop shows soon. */
-static struct hca_pair hasty(const char *profile, uint32_t without)
+static struct hca_pair hasty(const char *profile, fabric_caps without)
 {
     struct hca_pair p = hca_pair_make(profile, without, 1);
     p.a.retry_cnt = p.b.retry_cnt = 1;
@@ -293,6 +294,83 @@ static void a_queue_pair_reaches_another_of_its_own_port(void **state)
     hca_world_destroy(p.w);
 }
 
+static void set_prefix(struct hca_world *w, int host, uint8_t prefix)
+{
+    struct net_port *port = net_node_port(w->host[host].node, 1);
+    struct port_info before = *net_port_info(port), *info = net_port_info(port);
+    info->gid_prefix = 0xfe80000000000000 | prefix;
+    info->gids[0].gid.raw[7] = prefix;
+    net_port_changed(port, &before);
+}
+
+/* In the destination as in the source, but the interface id must be right. */
+static void a_port_answers_to_the_default_prefix_too(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        for (int end = 0; end < 2; end++) {
+            struct hca_pair p = hasty(NULL, 0);
+            p.a.av.is_global = p.b.av.is_global = true;
+            p.a.av.grh.hop_limit = p.b.av.grh.hop_limit = 1;
+            p.a.av.grh.dgid = hca_world_port(p.w, 1)->gids[0].gid; /* with the default prefix */
+            p.b.av.grh.dgid = hca_world_port(p.w, 0)->gids[0].gid;
+            p.a.av.grh.dgid.raw[15] ^= (uint8_t)wrong;
+            p.b.av.grh.dgid.raw[7] = end == 0 ? 0 : 7;
+            if (end == 0)
+                set_prefix(p.w, 1, 7); /* the answers have it, so they are dropped */
+            hca_pair_connect(&p);
+            hca_world_fill(p.w, 0, 0, 64, 0x77);
+            hca_pair_status(&p, HCA_WR_RDMA_WRITE, 64, SECOND);
+            assert_int_equal(hca_world_same(p.w, 0, 0, 1, 0, 64), !wrong);
+            hca_world_destroy(p.w);
+        }
+    }
+}
+
+/* Two ports, the queue pair on the first; a stranger's packet comes in at the second. */
+static void a_packet_at_another_port_is_no_violation_there(void **state)
+{
+    (void)state;
+    struct sim *sim = sim_create(1);
+    struct net *net = net_create(sim);
+    struct net_node *node = net_add_node(net, NET_HCA, "dual", 1, 2);
+    struct hca_init init = {
+        .node = node, .profile = hca_profile_find("mlx5"), .caps = FABRIC_CAPS_ALL};
+    struct hca *hca = hca_create(net, &init);
+    for (uint8_t num = 1; num <= 2; num++) {
+        struct port_info *info = net_port_info(net_node_port(node, num));
+        info->lid = 20u + num;
+        info->pkeys[0] = 0xffff;
+        info->state = FABRIC_PORT_ACTIVE;
+    }
+    hca_pd pd;
+    hca_cq cq;
+    hca_qp qp;
+    assert_int_equal(hca_pd_alloc(hca, &pd), FABRIC_OK);
+    assert_int_equal(hca_cq_create(hca, 8, 0, &cq), FABRIC_OK);
+    struct hca_qp_init make = {.type = HCA_QP_UD, .pd = pd, .send_cq = cq, .recv_cq = cq};
+    assert_int_equal(hca_qp_create(hca, &make, &qp), FABRIC_OK);
+    struct hca_qp_attr attr = {.state = FABRIC_QPS_INIT, .port_num = 1};
+    const uint32_t mask = HCA_QP_STATE | HCA_QP_PKEY_INDEX | HCA_QP_PORT | HCA_QP_QKEY;
+    assert_int_equal(hca_qp_modify(hca, qp, &attr, mask), FABRIC_OK);
+    attr.state = FABRIC_QPS_RTR;
+    assert_int_equal(hca_qp_modify(hca, qp, &attr, HCA_QP_STATE), FABRIC_OK);
+    struct hca_qp_info info;
+    assert_int_equal(hca_qp_query(hca, qp, &info), FABRIC_OK);
+    for (uint8_t num = 1; num <= 2; num++) {
+        struct packet *packet = net_alloc(net);
+        packet->opcode = BTH_UD | BTH_SEND_ONLY;
+        packet->dlid = 20u + num;
+        packet->dest_qp = info.qp_num;
+        packet->pkey = 0x8001;
+        port_receive(hca, net_node_port(node, num), packet);
+        assert_int_equal(net_port_info(net_node_port(node, num))->counters.bad_pkey, num == 1);
+    }
+    hca_destroy(hca);
+    net_destroy(net);
+    sim_destroy(sim);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -310,6 +388,8 @@ int main(void)
         cmocka_unit_test(an_sl_without_an_operational_lane_is_dropped_in_silence),
         cmocka_unit_test(a_queue_pair_that_is_not_there_or_not_ready_is_silent),
         cmocka_unit_test(a_queue_pair_of_another_type_is_silent),
-        cmocka_unit_test(a_queue_pair_reaches_another_of_its_own_port)};
+        cmocka_unit_test(a_queue_pair_reaches_another_of_its_own_port),
+        cmocka_unit_test(a_port_answers_to_the_default_prefix_too),
+        cmocka_unit_test(a_packet_at_another_port_is_no_violation_there)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,12 +78,33 @@ static void a_pair_of_a_closed_device_is_only_forgotten(void **state)
     small_world_free(w);
 }
 
+/* MK-D6: only the receiver's counter tells why nothing came back. */
+static void retry_exceeded_is_explained_by_the_violations_since_then(void **state)
+{
+    (void)state;
+    struct small_world *w = ready();
+    struct rail_pair pair;
+    char text[RAIL_EXPLAIN];
+    assert_int_equal(rail_pair_create(&rails[0], 0, &pair), 0);
+    rail_explain(&rails[0], &pair, ERR_RETRY_EXCEEDED, text);
+    assert_string_equal(text, "; 0 P_Key violations at the client's port");
+    pair.bad_pkey_cntr -= 3;
+    rail_explain(&rails[0], &pair, ERR_RETRY_EXCEEDED, text);
+    assert_string_equal(text, "; 3 P_Key violations at the client's port");
+    rail_explain(&rails[0], &pair, ERR_FLUSHED, text);
+    assert_string_equal(text, "");
+    rail_pair_destroy(&rails[0], &pair);
+    rail_close(&rails[0]);
+    small_world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(initial_psns_differ),
         cmocka_unit_test(a_pair_that_cannot_be_made_leaves_nothing),
         cmocka_unit_test(a_pair_of_a_closed_device_is_only_forgotten),
+        cmocka_unit_test(retry_exceeded_is_explained_by_the_violations_since_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

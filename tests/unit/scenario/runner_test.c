@@ -62,7 +62,7 @@ static void a_missing_capability_skips_and_says_which(void **state)
 {
     (void)state;
     struct scenario_fixture f;
-    fake_script.caps = ~(uint32_t)FABRIC_CAP_SM;
+    fake_script.caps = ~FABRIC_CAP_SM;
     scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
     assert_int_equal(f.result.status, SCENARIO_SKIPPED);
     assert_string_equal(text_data(&f.result.reason), "fabric fake lacks: sm");
@@ -79,6 +79,19 @@ static void a_topology_that_the_fabric_cannot_be_skips(void **state)
     scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
     assert_int_equal(f.result.status, SCENARIO_SKIPPED);
     assert_non_null(strstr(text_data(&f.result.reason), "no routers here"));
+    scenario_fixture_free(&f);
+}
+
+static void a_world_that_stays_changed_breaks_the_run(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    fake_script.stuck = "the cable is still out";
+    scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
+    assert_int_equal(f.result.status, SCENARIO_BROKEN);
+    assert_string_equal(text_data(&f.result.reason),
+                        "what was done could not be taken back: the cable is still out");
+    assert_int_equal(fake_log.destroyed, 1);
     scenario_fixture_free(&f);
 }
 
@@ -240,8 +253,10 @@ static void an_interrupted_run_cleans_up(void **state)
     scenario_fixture_run(&f, "steps: [sm_stop: sm]\n");
     scenario_result_free(&f.result);
     fake_reset();
-    const struct scenario_options options = {
-        .caps = UINT32_MAX, .programs = fake_programs, .program_count = 2, .interrupted = always};
+    const struct scenario_options options = {.caps = FABRIC_CAPS_ALL,
+                                             .programs = fake_programs,
+                                             .program_count = 2,
+                                             .interrupted = always};
     scenario_run(f.scenario, &fake_testbed_ops, &options, &f.result);
     assert_int_equal(f.result.status, SCENARIO_INTERRUPTED);
     assert_int_equal(fake_log.undone, 1);
@@ -256,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup(a_program_that_a_step_starts_waits_for_it, setup),
         cmocka_unit_test_setup(a_missing_capability_skips_and_says_which, setup),
         cmocka_unit_test_setup(a_topology_that_the_fabric_cannot_be_skips, setup),
+        cmocka_unit_test_setup(a_world_that_stays_changed_breaks_the_run, setup),
         cmocka_unit_test_setup(a_fault_that_is_wrong_breaks_and_one_that_lacks_skips, setup),
         cmocka_unit_test_setup(a_program_that_ends_unasked_fails, setup),
         cmocka_unit_test_setup(an_unasked_end_comes_with_the_last_error_of_the_node, setup),

@@ -57,7 +57,7 @@ static void the_head_is_kept_and_faults_add_capabilities(void **state)
     assert_int_equal(s->proves_count, 3);
     assert_string_equal(s->proves[2], "CASE-S10");
     assert_int_equal(s->tag_count, 2);
-    assert_int_equal(s->requires, (uint32_t)(FABRIC_CAP_DC | FABRIC_CAP_SM | FABRIC_CAP_LID));
+    assert_int_equal(s->requires, FABRIC_CAP_DC | FABRIC_CAP_SM | FABRIC_CAP_LID);
     assert_int_equal(s->program_count, 1);
     assert_string_equal(s->programs[0].program, "server");
     assert_false(s->programs[0].by_step);

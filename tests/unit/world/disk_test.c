@@ -51,7 +51,7 @@ static void a_file_is_opened_as_the_flags_say(void **state)
     done = little_disk_do(&little, &io);
     assert_int_equal(done.error, FABRIC_OK);
     assert_int_not_equal(done.file.id, 0);
-    assert_int_equal(little_disk_do(&little, &io).error, ERR_INVALID_ARGUMENT);
+    assert_int_equal(little_disk_do(&little, &io).error, ERR_EXISTS);
     io.flags = CREATE;
     assert_int_equal(little_disk_do(&little, &io).error, FABRIC_OK);
     io.path = "/tmp"; /* a folder */
@@ -93,6 +93,20 @@ static void direct_requests_are_aligned(void **state)
     fabric_file plain = little_disk_open(&little, "/tmp/a", 0);
     assert_int_equal(little_disk_write(&little, plain, 3, bytes, 5), FABRIC_OK);
     assert_int_equal(little_disk_write(&little, plain, INT64_MAX, bytes, 5), ERR_INVALID_ARGUMENT);
+}
+
+static void a_buffer_is_lent_until_its_write_is_done(void **state)
+{
+    char bytes[4] = "abc", read[4] = {0};
+    (void)state;
+    fabric_file file = little_disk_open(&little, "/tmp/a", CREATE);
+    const struct fabric_io write = {.op = FABRIC_IO_WRITE, .file = file, .buf = bytes, .length = 3};
+    assert_int_equal(disk_submit(little.user, &write), FABRIC_OK);
+    bytes[1] = 'X'; /* who does so gets what it deserves */
+    little_disk_drain(&little);
+    bytes[2] = 'Y'; /* its own again */
+    assert_int_equal(little_disk_read(&little, file, 0, read, 3), 3);
+    assert_string_equal(read, "aXc");
 }
 
 static void every_accepted_request_is_reported_once(void **state)
@@ -194,7 +208,8 @@ static void an_error_is_told_and_goes_away(void **state)
     assert_int_equal(little_disk_flush(&little, file), ERR_MEDIA_FAILED);
     assert_int_equal(little_disk_name(&little, FABRIC_IO_SYNC_DIR, "/tmp", NULL), ERR_MEDIA_FAILED);
     disk_set_error(little.disk, false);
-    assert_int_equal(little_disk_flush(&little, file), FABRIC_OK);
+    fabric_file again = little_disk_open(&little, "/tmp/a", 0);
+    assert_int_equal(little_disk_flush(&little, again), FABRIC_OK);
     assert_int_equal(little_disk_name(&little, FABRIC_IO_SYNC_DIR, "/tmp", NULL), FABRIC_OK);
     assert_int_equal(little_disk_read(&little, file, 0, bytes, 8), 4);
     assert_string_equal(bytes, "old");
@@ -334,13 +349,29 @@ static void the_same_seed_gives_the_same_run(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
+static void a_flush_that_failed_is_not_made_good_by_a_later_one(void **state)
+{
+    (void)state;
+    fabric_file file = little_disk_open(&little, "/tmp/a", CREATE);
+    assert_int_equal(little_disk_write(&little, file, 0, "abc", 3), FABRIC_OK);
+    struct fabric_io io = {.op = FABRIC_IO_FLUSH, .file = file};
+    disk_set_error(little.disk, true);
+    assert_int_equal(little_disk_do(&little, &io).error, ERR_MEDIA_FAILED);
+    disk_set_error(little.disk, false);
+    assert_int_equal(little_disk_do(&little, &io).error, ERR_MEDIA_FAILED);
+    io.file = little_disk_open(&little, "/tmp/a", 0);
+    assert_int_equal(little_disk_do(&little, &io).error, FABRIC_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_flush_that_failed_is_not_made_good_by_a_later_one),
         TEST(the_defaults_are_filled_in),
         TEST(a_file_is_opened_as_the_flags_say),
         TEST(a_read_gives_what_was_written_and_is_short_only_at_the_end),
         TEST(direct_requests_are_aligned),
+        TEST(a_buffer_is_lent_until_its_write_is_done),
         TEST(every_accepted_request_is_reported_once),
         TEST(a_full_queue_refuses),
         TEST(a_close_waits_for_what_is_outstanding_on_its_file),
