@@ -27,6 +27,53 @@ Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"^-?(?:0|[1-9]
                              list("-0123456789"))
 
 
+def fits(cell, labels):
+    """Whether a cell has each label, or one of the list."""
+    return all(cell[name] in (label if isinstance(label, list) else [label])
+               for name, label in labels.items())
+
+
+def cells(scenario):
+    """The combinations of the matrix, as (dimension: label) and (variable: value)."""
+    matrix, found = scenario.get("matrix", {}), [({}, {})]
+    for name, labels in matrix.items():
+        values = labels if isinstance(labels, dict) else {label: {} for label in labels}
+        found = [({**cell, name: label},
+                  {**variables, name: label, **{f"{name}.{key}": value for key, value in more.items()}})
+                 for cell, variables in found for label, more in values.items()]
+    return [one for one in found
+            if not any(fits(one[0], labels) for labels in scenario.get("except", []))]
+
+
+def applied(value, cell, variables):
+    """What `value` is in a cell: variables replaced, what exists only elsewhere left out."""
+    if isinstance(value, str):
+        whole = re.fullmatch(r"\$\{([^}]*)\}", value)
+        if whole:
+            return variables[whole[1]]
+        return re.sub(r"\$\{([^}]*)\}", lambda name: str(variables[name[1]]), value)
+    if isinstance(value, list):
+        return [applied(one, cell, variables) for one in value if exists(one, cell)]
+    if isinstance(value, dict):
+        return {applied(key, cell, variables): applied(one, cell, variables)
+                for key, one in value.items() if key != "only" and exists(one, cell)}
+    return value
+
+
+def exists(value, cell):
+    return not isinstance(value, dict) or "only" not in value or fits(cell, value["only"])
+
+
+def expanded(scenario):
+    """The scenario once a cell, without variables; as it stands when it has no matrix."""
+    if not isinstance(scenario, dict) or "matrix" not in scenario:
+        return [("", scenario)]
+    kept = {key: value for key, value in scenario.items() if key in ("matrix", "except")}
+    rest = {key: value for key, value in scenario.items() if key not in kept}
+    return [(" [" + " ".join(f"{name}={label}" for name, label in cell.items()) + "]",
+             {**kept, **applied(rest, cell, variables)}) for cell, variables in cells(scenario)]
+
+
 def main():
     schema = json.loads(Path(sys.argv[1]).read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -34,10 +81,11 @@ def main():
     paths = [one for path in map(Path, sys.argv[2:])
              for one in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     for path in paths:
-        for error in validator.iter_errors(yaml.load(path.read_text(), Loader)):
-            where = "/".join(map(str, error.absolute_path))
-            print(f"{path}: {where}: {error.message[:200]}")
-            wrong += 1
+        for cell, scenario in expanded(yaml.load(path.read_text(), Loader)):
+            for error in validator.iter_errors(scenario):
+                where = "/".join(map(str, error.absolute_path))
+                print(f"{path}{cell}: {where}: {error.message[:200]}")
+                wrong += 1
     print(f"schema: {len(paths)} files, {wrong} findings")
     return 1 if wrong else 0
 

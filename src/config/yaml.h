@@ -77,8 +77,9 @@ const struct yaml_value *yaml_key(const struct yaml_value *mapping, size_t i);
 const struct yaml_value *yaml_find(const struct yaml_value *mapping, const char *key);
 
 /* A new text (the caller frees it; null without memory) that holds `value` alone, at the lines and
- * columns where it stood in its file, so that whoever parses it reports the file's positions. */
-char *yaml_source(const struct yaml_tree *tree, const struct yaml_value *value);
+ * columns where it stood in its file, so that whoever parses it reports the file's positions. What
+ * an edit made longer moves what follows on its line. */
+char *yaml_source(const struct yaml_value *value);
 
 /* ------------------------------------------------------------------ typed scalars */
 

@@ -9,6 +9,7 @@
 #include <yaml.h>
 
 #include "src/config/yaml.h"
+#include "src/config/yaml_edit.h"
 #include "src/config/yaml_tree.h"
 
 struct yaml_tree {
@@ -26,14 +27,14 @@ struct reader {
     size_t depth;
 };
 
-static void value_free(struct yaml_value *value)
+void yaml_value_free(struct yaml_value *value)
 {
     if (!value)
         return;
     for (size_t i = 0; i < value->count; i++) { /* at most YAML_MAX_DEPTH deep */
         if (value->keys)
-            value_free(value->keys[i]);
-        value_free(value->items[i]);
+            yaml_value_free(value->keys[i]);
+        yaml_value_free(value->items[i]);
     }
     free(value->keys);
     free(value->items);
@@ -111,12 +112,10 @@ static struct yaml_value *value_new(enum yaml_kind kind, const yaml_event_t *eve
     value->kind = kind;
     value->mark = mark_of(&event->start_mark);
     value->begin = event->start_mark.index;
-    value->end = event->end_mark.index;
     return value;
 }
 
-/* Appends; the container owns both afterwards, also when false (no memory) is returned. */
-static bool value_append(struct yaml_value *to, struct yaml_value *key, struct yaml_value *item)
+bool yaml_value_append(struct yaml_value *to, struct yaml_value *key, struct yaml_value *item)
 {
     if (to->count == to->room) {
         size_t room = to->room ? to->room * 2 : 4;
@@ -129,8 +128,8 @@ static bool value_append(struct yaml_value *to, struct yaml_value *key, struct y
         if (keys)
             to->keys = keys;
         if (!items || (key && !keys)) {
-            value_free(key);
-            value_free(item);
+            yaml_value_free(key);
+            yaml_value_free(item);
             return false;
         }
         to->room = room;
@@ -151,16 +150,16 @@ static bool place(struct reader *r, struct yaml_value *value)
     assert(r->depth <= YAML_MAX_DEPTH);
     struct yaml_value *parent = r->open[r->depth - 1];
     if (parent->kind == YAML_KIND_SEQUENCE)
-        return value_append(parent, NULL, value);
+        return yaml_value_append(parent, NULL, value);
     struct yaml_value *key = r->key[r->depth - 1];
     if (key) {
         r->key[r->depth - 1] = NULL;
-        return value_append(parent, key, value);
+        return yaml_value_append(parent, key, value);
     }
     if (value->kind != YAML_KIND_SCALAR) {
         yaml_complain(r->errors, value->mark, "found %s as a key; a key is a single word",
                       yaml_kind_name(value->kind));
-        value_free(value);
+        yaml_value_free(value);
         return false;
     }
     r->key[r->depth - 1] = value;
@@ -209,7 +208,7 @@ static bool take_scalar(struct reader *r, const yaml_event_t *event)
     value->quoted = quoted;
     value->text = malloc(length + 1);
     if (!value->text) {
-        value_free(value);
+        yaml_value_free(value);
         return false;
     }
     memcpy(value->text, text, length);
@@ -249,7 +248,7 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Sorting a copy keeps a file of 100,000 keys from taking quadratic time. */
-static bool refuse_duplicates(struct reader *r, const struct yaml_value *mapping)
+static bool refuse_duplicates(const struct yaml_value *mapping, struct yaml_errors *errors)
 {
     if (mapping->count < 2)
         return true;
@@ -262,7 +261,7 @@ static bool refuse_duplicates(struct reader *r, const struct yaml_value *mapping
     for (size_t i = 1; i < mapping->count; i++) {
         if (strcmp(sorted[i - 1]->text, sorted[i]->text) != 0)
             continue;
-        yaml_complain(r->errors, sorted[i]->mark,
+        yaml_complain(errors, sorted[i]->mark,
                       "found the key '%.60s' again; it stands at line %u, column %u already",
                       sorted[i]->text, sorted[i - 1]->mark.line, sorted[i - 1]->mark.column);
         clean = false;
@@ -271,12 +270,20 @@ static bool refuse_duplicates(struct reader *r, const struct yaml_value *mapping
     return clean;
 }
 
-static bool close_container(struct reader *r, const yaml_event_t *event)
+bool yaml_check_keys(const struct yaml_value *value, struct yaml_errors *errors)
+{
+    bool clean = value->kind != YAML_KIND_MAPPING || refuse_duplicates(value, errors);
+    assert(value && errors);
+    for (size_t i = 0; i < value->count; i++) /* at most YAML_MAX_DEPTH deep */
+        clean = yaml_check_keys(value->items[i], errors) && clean;
+    return clean;
+}
+
+static bool close_container(struct reader *r)
 {
     assert(r->depth > 0);
     struct yaml_value *value = r->open[--r->depth];
-    value->end = event->end_mark.index;
-    return value->kind != YAML_KIND_MAPPING || refuse_duplicates(r, value);
+    return value->kind != YAML_KIND_MAPPING || refuse_duplicates(value, r->errors);
 }
 
 /* One event; false ends the reading. */
@@ -302,7 +309,7 @@ static bool take(struct reader *r, const yaml_event_t *event)
         return open_container(r, event, YAML_KIND_MAPPING);
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
-        return close_container(r, event);
+        return close_container(r);
     default:
         return true;
     }
@@ -320,7 +327,7 @@ static void read_events(struct reader *r)
         yaml_event_delete(&event);
     }
     for (size_t i = 0; i < r->depth; i++) /* keys whose value never came */
-        value_free(r->key[i]);
+        yaml_value_free(r->key[i]);
 }
 
 static bool acceptable(const char *text, size_t length, struct yaml_errors *errors)
@@ -383,41 +390,19 @@ void yaml_tree_free(struct yaml_tree *tree)
 {
     if (!tree)
         return;
-    value_free(tree->root);
+    yaml_value_free(tree->root);
     free(tree->text);
     free(tree);
+}
+
+struct yaml_value *yaml_root_edit(struct yaml_tree *tree)
+{
+    assert(tree && tree->root);
+    return tree->root;
 }
 
 const struct yaml_value *yaml_root(const struct yaml_tree *tree)
 {
     assert(tree && tree->root);
     return tree->root;
-}
-
-/* Byte offset of the `index`-th character: libyaml counts characters, not bytes. */
-static size_t byte_of(const char *text, size_t length, size_t index)
-{
-    size_t at = 0;
-    assert(text);
-    for (size_t seen = 0; at < length; at++) {
-        if (((unsigned char)text[at] & 0xc0u) != 0x80u && seen++ == index)
-            break;
-    }
-    return at;
-}
-
-char *yaml_source(const struct yaml_tree *tree, const struct yaml_value *value)
-{
-    assert(tree && value);
-    size_t begin = byte_of(tree->text, tree->length, value->begin);
-    size_t end = byte_of(tree->text, tree->length, value->end);
-    size_t lines = value->mark.line - 1, spaces = value->mark.column - 1;
-    char *out = malloc(lines + spaces + (end - begin) + 2);
-    if (!out)
-        return NULL;
-    memset(out, '\n', lines);
-    memset(out + lines, ' ', spaces);
-    memcpy(out + lines + spaces, tree->text + begin, end - begin);
-    memcpy(out + lines + spaces + (end - begin), "\n", 2);
-    return out;
 }

@@ -8,6 +8,7 @@
 
 #include "src/config/nearest.h"
 #include "src/fabric/planted.h"
+#include "src/scenario/cases.h"
 #include "src/scenario/files.h"
 #include "src/scenario/report.h"
 
@@ -16,24 +17,26 @@ struct arguments {
     const char **paths;
     size_t path_count;
     const struct testbed_ops *fabric;
-    uint64_t seed, jobs;
-    const char *tag, *trace;
+    uint64_t seed, jobs, shard, shards; /* this part, from 1, of so many */
+    const char *tag, *trace, *cell;
     fabric_caps caps;
     bool json, twice, help;
 };
 
-/* What a worker needs to run or read the i-th file. */
+/* What a worker needs to run or read the i-th case. */
 struct batch {
     const struct command_host *host;
     const struct arguments *arguments;
-    const struct file_list *files;
+    const struct case_list *cases;
     FILE *trace;
     bool only_check;
 };
 
 static const char *const command_names[] = {"run", "check", "help"};
-static const char *const option_names[] = {"--fabric",  "--seed",  "--tag",  "--jobs", "--trace",
-                                           "--without", "--twice", "--json", "--help"};
+static const char *const option_names[] = {"--fabric", "--seed",    "--tag",  "--jobs",
+                                           "--trace",  "--without", "--cell", "--shard",
+                                           "--twice",  "--json",    "--help"};
+#define VALUE_OPTIONS 8 /* the first so many have a value */
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static int complain(const struct command_host *host, const char *what, const char *found,
@@ -98,6 +101,23 @@ static int set_without(const struct command_host *host, struct arguments *a, con
     return complain(host, "no such capability:", value, names, FABRIC_CAP_COUNT);
 }
 
+/* "2/4": the second of four parts. */
+static int set_shard(const struct command_host *host, struct arguments *a, const char *value)
+{
+    char part[24];
+    size_t slash = strcspn(value, "/");
+    assert(value);
+    if (!value[slash] || slash >= sizeof part) {
+        fprintf(host->err, "memkv-scenario: --shard: found '%s'; a part such as 1/4 is expected\n",
+                value);
+        return COMMAND_USAGE;
+    }
+    memcpy(part, value, slash);
+    part[slash] = '\0';
+    int status = set_number(host, "--shard", value + slash + 1, 1, 4096, &a->shards);
+    return status ? status : set_number(host, "--shard", part, 1, a->shards, &a->shard);
+}
+
 static int set_value(const struct command_host *host, struct arguments *a, const char *option,
                      const char *value)
 {
@@ -110,8 +130,12 @@ static int set_value(const struct command_host *host, struct arguments *a, const
         return set_number(host, option, value, 1, 256, &a->jobs);
     if (strcmp(option, "--without") == 0)
         return set_without(host, a, value);
+    if (strcmp(option, "--shard") == 0)
+        return set_shard(host, a, value);
     if (strcmp(option, "--tag") == 0)
         a->tag = value;
+    else if (strcmp(option, "--cell") == 0)
+        a->cell = value;
     else
         a->trace = value;
     return COMMAND_PASSED;
@@ -134,9 +158,9 @@ static int read_option(const struct command_host *host, struct arguments *a, con
     else {
         snprintf(option, sizeof option, "%.*s", (int)(length < 31 ? length : 31), text);
         size_t i = 0;
-        while (i < 6 && strcmp(option_names[i], option) != 0)
+        while (i < VALUE_OPTIONS && strcmp(option_names[i], option) != 0)
             i++;
-        if (i == 6)
+        if (i == VALUE_OPTIONS)
             return complain(host, "unknown option", option, option_names, COUNT(option_names));
         if (!value) {
             fprintf(host->err, "memkv-scenario: %s wants a value\n", option);
@@ -235,8 +259,9 @@ static json_t *run_one(const struct batch *batch, const struct scenario *scenari
 }
 
 /* Null: the tag does not fit. */
-static json_t *do_file(const struct batch *batch, const char *path)
+static json_t *do_case(const struct batch *batch, const struct case_name *one)
 {
+    const char *path = one->file;
     const struct command_host *host = batch->host;
     const char *names[SCENARIO_MAX_PROGRAMS];
     char detail[FILES_DETAIL];
@@ -248,16 +273,15 @@ static json_t *do_file(const struct batch *batch, const char *path)
         names[i] = host->programs[i]->name;
     if (!file_read(path, &content, detail)) {
         yaml_complain(&errors, (struct yaml_mark){1, 1}, "%s", detail);
-        return report_invalid(path, &errors);
+        return report_invalid(path, one->name, &errors);
     }
-    struct scenario *scenario = scenario_read(path, text_data(&content), content.length, names,
-                                              host->program_count, &errors);
+    struct scenario *scenario = scenario_read(path, text_data(&content), content.length, one->cell,
+                                              names, host->program_count, &errors);
     json_t *report = NULL;
     if (!scenario)
-        report = report_invalid(path, &errors);
+        report = report_invalid(path, one->name, &errors);
     else if (batch->only_check)
-        report =
-            json_pack("{s:s, s:s, s:s}", "file", path, "name", scenario->name, "status", "passed");
+        report = report_valid(scenario);
     else if (!batch->arguments->tag || has_tag(scenario, batch->arguments->tag))
         report = run_one(batch, scenario);
     scenario_free(scenario);
@@ -269,7 +293,7 @@ static json_t *do_file(const struct batch *batch, const char *path)
 static void work(void *job, size_t i, struct text *out)
 {
     const struct batch *batch = job;
-    json_t *report = do_file(batch, batch->files->paths[i]);
+    json_t *report = do_case(batch, &batch->cases->cases[i]);
     char *dump = report ? json_dumps(report, JSON_COMPACT) : NULL;
     assert(job && out);
     if (dump)
@@ -329,19 +353,19 @@ static void show(const struct batch *batch, const char *dump, struct totals *tot
 static bool run_batch(const struct batch *batch, struct totals *totals, json_t *all)
 {
     const struct command_host *host = batch->host;
-    size_t files = batch->files->count;
-    struct text *dumps = calloc(files + 1, sizeof *dumps);
+    size_t cases = batch->cases->count;
+    struct text *dumps = calloc(cases + 1, sizeof *dumps);
     bool lived = true;
     assert(totals && all);
     if (!dumps)
         abort();
     bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace;
     if (spread)
-        lived = host->spread(host->context, files, (unsigned)batch->arguments->jobs, work,
+        lived = host->spread(host->context, cases, (unsigned)batch->arguments->jobs, work,
                              (void *)(uintptr_t)batch, dumps);
-    for (size_t i = 0; i < files && !totals->interrupted; i++) {
+    for (size_t i = 0; i < cases && !totals->interrupted; i++) {
         if (!spread && host->terminal) {
-            fprintf(host->err, "\r\033[K%zu of %zu", i + 1, files);
+            fprintf(host->err, "\r\033[K%zu of %zu", i + 1, cases);
             fflush(host->err);
         }
         if (!spread)
@@ -349,7 +373,7 @@ static bool run_batch(const struct batch *batch, struct totals *totals, json_t *
         if (dumps[i].length)
             show(batch, text_data(&dumps[i]), totals, all);
     }
-    for (size_t i = 0; i < files; i++)
+    for (size_t i = 0; i < cases; i++)
         text_free(&dumps[i]);
     free(dumps);
     if (!lived && !(host->interrupted && host->interrupted(host->context)))
@@ -370,41 +394,51 @@ static void print_json(const struct command_host *host, const struct totals *tot
     json_decref(object);
 }
 
+static int finish(const struct batch *batch, const struct totals *totals, json_t *all, bool lived)
+{
+    const struct command_host *host = batch->host;
+    const struct arguments *a = batch->arguments;
+    bool traced = !batch->trace || fclose(batch->trace) == 0;
+    struct totals end = *totals;
+    if (a->json)
+        print_json(host, totals, all);
+    else
+        fprintf(host->out, "%u passed, %u failed, %u skipped\n", totals->passed, totals->failed,
+                totals->skipped);
+    if (!traced)
+        fprintf(host->err, "memkv-scenario: %s is incomplete\n", a->trace);
+    end.interrupted = end.interrupted || (host->interrupted && host->interrupted(host->context));
+    if (lived && traced)
+        return exit_of(&end);
+    return end.interrupted ? COMMAND_INTERRUPTED : COMMAND_FAILED;
+}
+
 static int do_files(const struct command_host *host, const struct arguments *a, bool only_check)
 {
-    struct file_list files = {0};
+    struct case_list cases = {0};
     char detail[FILES_DETAIL];
     struct totals totals = {0};
-    struct batch batch = {host, a, &files, NULL, only_check};
+    struct batch batch = {host, a, &cases, NULL, only_check};
     assert(a->path_count > 0);
     for (size_t i = 0; i < a->path_count; i++) {
-        if (!file_list_add(&files, a->paths[i], detail)) {
+        if (!case_list_add(&cases, a->paths[i], a->cell, detail)) {
             fprintf(host->err, "memkv-scenario: %s\n", detail);
-            file_list_free(&files);
+            case_list_free(&cases);
             return COMMAND_INVALID;
         }
     }
+    case_list_shard(&cases, a->shard, a->shards);
     if (a->trace && !(batch.trace = fopen(a->trace, "w"))) {
         fprintf(host->err, "memkv-scenario: cannot write %s\n", a->trace);
-        file_list_free(&files);
+        case_list_free(&cases);
         return COMMAND_USAGE;
     }
     json_t *all = json_array();
     bool lived = run_batch(&batch, &totals, all);
-    bool traced = !batch.trace || fclose(batch.trace) == 0;
-    if (a->json)
-        print_json(host, &totals, all);
-    else
-        fprintf(host->out, "%u passed, %u failed, %u skipped\n", totals.passed, totals.failed,
-                totals.skipped);
-    if (!traced)
-        fprintf(host->err, "memkv-scenario: %s is incomplete\n", a->trace);
+    int status = finish(&batch, &totals, all, lived);
     json_decref(all);
-    file_list_free(&files);
-    if (host->interrupted && host->interrupted(host->context))
-        totals.interrupted = true;
-    return lived && traced ? exit_of(&totals)
-                           : (totals.interrupted ? COMMAND_INTERRUPTED : COMMAND_FAILED);
+    case_list_free(&cases);
+    return status;
 }
 
 static int dispatch(const struct command_host *host, const struct arguments *a)
@@ -434,8 +468,12 @@ static int dispatch(const struct command_host *host, const struct arguments *a)
 int command_main(const struct command_host *host, int argc, const char *const *argv)
 {
     assert(host && host->out && host->err && host->fabric_count > 0 && argc >= 0);
-    struct arguments a = {
-        .fabric = host->fabrics[0], .seed = 1, .jobs = 1, .caps = FABRIC_CAPS_ALL};
+    struct arguments a = {.fabric = host->fabrics[0],
+                          .seed = 1,
+                          .jobs = 1,
+                          .shard = 1,
+                          .shards = 1,
+                          .caps = FABRIC_CAPS_ALL};
     a.paths = calloc((size_t)argc + 1, sizeof *a.paths);
     if (!a.paths)
         abort();

@@ -7,7 +7,8 @@
 
 const char command_usage[] =
     "usage: memkv-scenario run PATH... [--fabric sim] [--seed N] [--tag T] [--jobs N]\n"
-    "                      [--trace FILE] [--without CAPABILITY] [--twice] [-j|--json]\n"
+    "                      [--cell 'NAME=LABEL ...'] [--shard I/N] [--trace FILE]\n"
+    "                      [--without CAPABILITY] [--twice] [-j|--json]\n"
     "       memkv-scenario check PATH... [-j|--json]\n"
     "       memkv-scenario help [FIELD-OR-WORD]\n"
     "\n"
@@ -16,6 +17,8 @@ const char command_usage[] =
     "  --fabric NAME         what the scenarios run on (sim)\n"
     "  --seed N              the same seed gives the same run, byte for byte (1)\n"
     "  --tag T               only scenarios with this tag\n"
+    "  --cell 'NAME=LABEL'   only the cells of a matrix that have all these labels\n"
+    "  --shard I/N           only the I-th of N parts of the cases, so that N machines share them\n"
     "  --jobs N              so many at a time (1)\n"
     "  --trace FILE          write every event of the world, a line each\n"
     "  --without CAPABILITY  run as if the fabric lacked it (may be repeated)\n"
@@ -26,6 +29,7 @@ const char command_usage[] =
     "  memkv-scenario run scenarios                      everything on the simulator\n"
     "  memkv-scenario run scenarios/sm --seed 7          one family, another world\n"
     "  memkv-scenario check my.yaml                      is it written correctly?\n"
+    "  memkv-scenario run x.yaml --cell 'role=server'    some cases of a matrix\n"
     "  memkv-scenario help lid_set                       what a word means\n"
     "\n"
     "exit: 0 all that ran passed, 1 some failed, 2 usage, 3 a file is invalid, 4 nothing ran,\n"
@@ -40,6 +44,13 @@ static const struct {
     {"tags", "list of words for run --tag"},
     {"requires", "list of capabilities; a fabric that lacks one skips the scenario. The fault\n"
                  "words that it uses add theirs"},
+    {"matrix",
+     "NAME: [LABEL, ...], or NAME: {LABEL: {KEY: VALUE}}; every combination is one case,\n"
+     "in which ${NAME} is the label and ${NAME.KEY} a value of it"},
+    {"except",
+     "list of combinations of the matrix that are no case: [{role: client, side: [a, b]}]"},
+    {"only", "of a step, an expectation or a program: the cells of the matrix in which it exists,\n"
+             "{NAME: LABEL, NAME: [LABEL, LABEL]}"},
     {"topology", "subnets, ethernets, switches, links, nodes; what is left out is implied:\n"
                  "{nodes: [a, b]} is two nodes with a device mlx5_0 on one subnet \"ib\""},
     {"programs", "NODE: {program: server|client, config: {...}}; started at the beginning in this\n"

@@ -123,8 +123,10 @@ static json_t *tail_value(const struct scenario_result *result)
 static json_t *replay_value(const struct scenario *scenario, const char *fabric, uint64_t seed)
 {
     struct text line = {0};
-    text_add(&line, "memkv-scenario run %s --fabric %s --seed %" PRIu64, scenario->file, fabric,
-             seed);
+    text_add(&line, "memkv-scenario run %s", scenario->file);
+    if (*scenario->cell)
+        text_add(&line, " --cell '%s'", scenario->cell);
+    text_add(&line, " --fabric %s --seed %" PRIu64, fabric, seed);
     json_t *value = text_value(text_data(&line));
     text_free(&line);
     return value;
@@ -146,6 +148,7 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
             append(answers, answer_value(&result->answers[i], i + 1));
     }
     put(object, "file", text_value(scenario->file));
+    put(object, "cell", text_value(scenario->cell));
     put(object, "name", text_value(scenario->name));
     put(object, "about", text_value(scenario->about));
     put(object, "proves", strings(scenario->proves, scenario->proves_count));
@@ -166,7 +169,18 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
     return object;
 }
 
-json_t *report_invalid(const char *file, const struct yaml_errors *errors)
+json_t *report_valid(const struct scenario *scenario)
+{
+    json_t *object = checked(json_object());
+    assert(scenario);
+    put(object, "file", text_value(scenario->file));
+    put(object, "cell", text_value(scenario->cell));
+    put(object, "name", text_value(scenario->name));
+    put(object, "status", json_string("passed"));
+    return object;
+}
+
+json_t *report_invalid(const char *file, const char *cell, const struct yaml_errors *errors)
 {
     assert(file && errors);
     json_t *object = checked(json_object()), *list = checked(json_array());
@@ -178,6 +192,7 @@ json_t *report_invalid(const char *file, const struct yaml_errors *errors)
         append(list, error);
     }
     put(object, "file", text_value(file));
+    put(object, "cell", text_value(cell));
     put(object, "name", json_string(""));
     put(object, "status", json_string("invalid"));
     put(object, "errors", list);
@@ -206,7 +221,10 @@ static void headline(const json_t *report, const struct report_style *style, str
     assert(report && style);
     while (i < 5 && strcmp(words[i][0], report_status(report)) != 0)
         i++;
-    text_add(&line, "  %s  %s", text_of(report, "file"), text_of(report, "name"));
+    text_add(&line, "  %s", text_of(report, "file"));
+    if (*text_of(report, "cell"))
+        text_add(&line, " [%s]", text_of(report, "cell"));
+    text_add(&line, "  %s", text_of(report, "name"));
     if (json_object_get(report, "time")) {
         text_add(&line, "  (");
         text_add_time(&line, (uint64_t)json_integer_value(json_object_get(report, "time")));

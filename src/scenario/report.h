@@ -10,8 +10,9 @@
 /* The object about one run; the caller owns it. `wall` is in nanoseconds, 0 when unknown. */
 json_t *report_run(const struct scenario *scenario, const char *fabric,
                    const struct scenario_result *result, uint64_t wall);
-/* The same for a file that could not be read as a scenario. */
-json_t *report_invalid(const char *file, const struct yaml_errors *errors);
+/* The same for a case that was only read; and for one that could not be. */
+json_t *report_valid(const struct scenario *scenario);
+json_t *report_invalid(const char *file, const char *cell, const struct yaml_errors *errors);
 
 /* "passed", "failed", "skipped", "broken", "interrupted", "invalid". */
 const char *report_status(const json_t *report);

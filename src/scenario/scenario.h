@@ -7,8 +7,12 @@
 #define SRC_SCENARIO_SCENARIO_H
 
 #include "src/config/yaml.h"
+#include "src/scenario/arena.h"
 #include "src/scenario/testbed.h"
 #include "src/scenario/words.h"
+
+/* What programs authenticate with when a scenario is not about that. */
+#define SCENARIO_AUTH_KEY "5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de"
 
 #define SCENARIO_MAX_PROGRAMS 8                   /* kinds of programs that a host offers */
 #define SCENARIO_PATIENCE UINT64_C(60000000000)   /* ns: no answer for that long is `hung` */
@@ -113,6 +117,7 @@ struct scenario_program {
 
 struct scenario {
     const char *file; /* as it was named */
+    const char *cell; /* of its matrix: "role=server transport=rc"; "" without a matrix */
     const char *name, *about;
     const char **proves, **tags;
     size_t proves_count, tag_count;
@@ -126,10 +131,21 @@ struct scenario {
     size_t check_count;
 };
 
-/* Reads the text of a scenario file. `program_names` (`program_count` of them) are the programs
- * that nodes can run. Null when there was something to complain about; scenario_free frees the
- * result. `file` and `text` are copied. */
-struct scenario *scenario_read(const char *file, const char *text, size_t length,
+/* The cases of a file: one a cell of its matrix. */
+struct scenario_cells {
+    struct arena arena; /* owns the names; arena_free when done */
+    const char **names;
+    size_t count;
+};
+
+/* Finds the cells alone; false after a complaint. */
+bool scenario_read_cells(const char *text, size_t length, struct scenario_cells *out,
+                         struct yaml_errors *errors);
+
+/* Reads one cell of a scenario file (0 without a matrix). `program_names` (`program_count` of
+ * them) are the programs that nodes can run. Null when there was something to complain about;
+ * scenario_free frees the result. `file` and `text` are copied. */
+struct scenario *scenario_read(const char *file, const char *text, size_t length, size_t cell,
                                const char *const *program_names, size_t program_count,
                                struct yaml_errors *errors);
 void scenario_free(struct scenario *scenario); /* null is fine */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/fabric/planted.h"
+#include "src/scenario/matrix.h"
 #include "src/scenario/scenario_reader.h"
 #include "src/scenario/topology_read.h"
 
@@ -17,6 +18,7 @@ struct scenario_owner { /* what scenario_free frees */
 struct raw_scenario {
     const char *name, *about;
     const struct yaml_value *proves, *tags, *requires, *topology, *programs, *steps, *expect;
+    const struct yaml_value *matrix, *except;
 };
 
 #define FIELD(name, type, min, max, required)                                                      \
@@ -29,7 +31,8 @@ static const struct yaml_field scenario_fields[] = {
     FIELD(about, STRING, 20, 600, true),    FIELD(tags, SEQUENCE, 0, 0, false),
     FIELD(requires, SEQUENCE, 0, 0, false), FIELD(topology, MAPPING, 0, 0, true),
     FIELD(programs, MAPPING, 0, 0, false),  FIELD(steps, SEQUENCE, 0, 0, true),
-    FIELD(expect, SEQUENCE, 0, 0, false),   {0},
+    FIELD(expect, SEQUENCE, 0, 0, false),   FIELD(matrix, ANY, 0, 0, false),
+    FIELD(except, ANY, 0, 0, false),        {0},
 };
 #undef FIELD
 
@@ -134,6 +137,44 @@ bool scenario_check_node(struct scenario_reader *reader, const struct yaml_value
     return false;
 }
 
+/* Where a program's configuration says how it knows its peers: in a section, or at the top. */
+static const struct key_place {
+    const char *program, *section;
+} key_places[] = {{"server", "network"}, {"client", NULL}};
+
+/* What authentication is not about need not invent a key: all programs get the same one. */
+static void supply_key(const char *program, struct yaml_value *config)
+{
+    size_t i = 0;
+    assert(program && config);
+    while (i < 2 && strcmp(key_places[i].program, program) != 0)
+        i++;
+    const char *section = i < 2 ? key_places[i].section : NULL;
+    struct yaml_value *place = section ? yaml_find_edit(config, section) : config;
+    if (i == 2)
+        return;
+    if (!place)
+        place = yaml_add_mapping(config, section);
+    if (yaml_kind(place) != YAML_KIND_MAPPING || yaml_find(place, "auth_key") ||
+        yaml_find(place, "auth_key_file"))
+        return; /* the program judges what was written */
+    yaml_add_text(place, "auth_key", SCENARIO_AUTH_KEY);
+}
+
+const char *scenario_read_config(struct scenario_reader *reader, const char *program,
+                                 const struct yaml_value *config)
+{
+    assert(reader && program && config);
+    /* The tree belongs to the reader. */
+    supply_key(program, (struct yaml_value *)(uintptr_t)config);
+    char *text = yaml_source(config);
+    if (!text)
+        abort();
+    const char *kept = arena_copy(reader->arena, text);
+    free(text);
+    return kept;
+}
+
 struct raw_program {
     const struct yaml_value *program, *config;
 };
@@ -161,12 +202,8 @@ static bool read_program(struct scenario_reader *reader, const struct yaml_value
                                   reader->program_names, reader->program_count);
         return false;
     }
-    char *config = yaml_source(reader->tree, raw.config);
-    if (!config)
-        abort();
     *out = (struct scenario_program){yaml_mark(node), yaml_text(node), program,
-                                     arena_copy(reader->arena, config), false};
-    free(config);
+                                     scenario_read_config(reader, program, raw.config), false};
     return true;
 }
 
@@ -182,23 +219,67 @@ static bool read_programs(struct scenario_reader *reader, const struct yaml_valu
     return true;
 }
 
-static bool read_all(struct scenario_reader *reader)
+static bool read_all(struct scenario_reader *reader, const struct raw_scenario *raw)
 {
     struct scenario *s = reader->scenario;
-    struct raw_scenario raw = {0};
-    assert(reader->tree);
-    if (!yaml_read_fields(yaml_root(reader->tree), scenario_fields, &raw, reader->errors))
-        return false;
-    s->name = raw.name;
-    s->about = raw.about;
-    s->topology = topology_read(raw.topology, reader->arena, reader->errors);
-    return s->topology && read_proves(reader, raw.proves) &&
-           read_texts(reader, raw.tags, "tags", &s->tags, &s->tag_count) &&
-           read_requires(reader, raw.requires) && read_programs(reader, raw.programs) &&
-           scenario_read_steps(reader, raw.steps) && scenario_read_checks(reader, raw.expect);
+    assert(reader->tree && raw->topology);
+    s->name = raw->name;
+    s->about = raw->about;
+    s->topology = topology_read(raw->topology, reader->arena, reader->errors);
+    return s->topology && read_proves(reader, raw->proves) &&
+           read_texts(reader, raw->tags, "tags", &s->tags, &s->tag_count) &&
+           read_requires(reader, raw->requires) && read_programs(reader, raw->programs) &&
+           scenario_read_steps(reader, raw->steps) && scenario_read_checks(reader, raw->expect);
 }
 
-struct scenario *scenario_read(const char *file, const char *text, size_t length,
+/* Everything but what names the scenario and its cells. */
+static bool apply_cell(struct scenario_reader *reader, const struct matrix *matrix, size_t cell)
+{
+    static const char *const parts[] = {"proves",   "requires", "topology",
+                                        "programs", "steps",    "expect"};
+    struct yaml_value *root = yaml_root_edit(reader->tree);
+    bool clean = true;
+    assert(cell < matrix_cells(matrix));
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        struct yaml_value *part = yaml_find_edit(root, parts[i]);
+        clean = (!part || matrix_apply(matrix, cell, part, reader->errors)) && clean;
+    }
+    return clean;
+}
+
+static bool read_cell(struct scenario_reader *reader, size_t cell)
+{
+    struct raw_scenario raw = {0}; /* what it points to is edited in place */
+    const struct yaml_value *root = yaml_root(reader->tree);
+    if (!yaml_read_fields(root, scenario_fields, &raw, reader->errors))
+        return false;
+    struct matrix *matrix = matrix_read(root, reader->arena, reader->errors);
+    if (!matrix || !apply_cell(reader, matrix, cell))
+        return false;
+    reader->scenario->cell = matrix_cell_name(matrix, cell);
+    return read_all(reader, &raw);
+}
+
+bool scenario_read_cells(const char *text, size_t length, struct scenario_cells *out,
+                         struct yaml_errors *errors)
+{
+    assert(text && out && errors);
+    struct arena arena = {0};
+    struct yaml_tree *tree = yaml_parse(text, length, errors);
+    struct matrix *matrix = tree ? matrix_read(yaml_root(tree), &arena, errors) : NULL;
+    *out = (struct scenario_cells){0};
+    if (matrix) {
+        out->count = matrix_cells(matrix);
+        out->names = arena_alloc(&out->arena, out->count, sizeof *out->names);
+        for (size_t i = 0; i < out->count; i++)
+            out->names[i] = arena_copy(&out->arena, matrix_cell_name(matrix, i));
+    }
+    arena_free(&arena);
+    yaml_tree_free(tree);
+    return matrix != NULL;
+}
+
+struct scenario *scenario_read(const char *file, const char *text, size_t length, size_t cell,
                                const char *const *program_names, size_t program_count,
                                struct yaml_errors *errors)
 {
@@ -213,7 +294,7 @@ struct scenario *scenario_read(const char *file, const char *text, size_t length
     struct scenario_reader reader = {&owner->arena,    errors,        tree,
                                      &owner->scenario, program_names, program_count};
     owner->scenario.file = arena_copy(&owner->arena, file);
-    if (!read_all(&reader)) {
+    if (!read_cell(&reader, cell)) {
         assert(errors->count > 0);
         scenario_free(&owner->scenario);
         return NULL;

@@ -30,6 +30,9 @@ bool scenario_read_error(struct scenario_reader *reader, const struct yaml_value
 bool scenario_read_steps(struct scenario_reader *reader, const struct yaml_value *value);
 bool scenario_read_fault(struct scenario_reader *reader, const struct fault_word *word,
                          const struct yaml_value *value, struct testbed_fault *out);
+/* The text that `program` gets as its configuration, with the world's key unless it has one. */
+const char *scenario_read_config(struct scenario_reader *reader, const char *program,
+                                 const struct yaml_value *config);
 /* Complains unless `name` is a node. */
 bool scenario_check_node(struct scenario_reader *reader, const struct yaml_value *name);
 

@@ -222,6 +222,7 @@ static bool read_start(struct scenario_reader *reader, const struct yaml_value *
 {
     struct scenario *s = reader->scenario;
     struct raw_action raw = {.node = value};
+    const char *program = NULL;
     assert(value && step);
     step->action = SCENARIO_START;
     if (yaml_kind(value) != YAML_KIND_SCALAR &&
@@ -231,16 +232,13 @@ static bool read_start(struct scenario_reader *reader, const struct yaml_value *
         return false;
     step->node = yaml_text(raw.node);
     for (size_t i = 0; i < s->program_count; i++) {
-        if (strcmp(s->programs[i].node, step->node) == 0)
+        if (strcmp(s->programs[i].node, step->node) == 0) {
             s->programs[i].by_step = true;
+            program = s->programs[i].program;
+        }
     }
-    if (raw.config) {
-        char *config = yaml_source(reader->tree, raw.config);
-        if (!config)
-            abort();
-        step->config = arena_copy(reader->arena, config);
-        free(config);
-    }
+    if (raw.config)
+        step->config = scenario_read_config(reader, program, raw.config);
     return true;
 }
 

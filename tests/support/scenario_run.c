@@ -28,7 +28,7 @@ void scenario_fixture_run(struct scenario_fixture *fixture, const char *rest)
     yaml_errors_init(&errors, "tests/unit/x.yaml");
     text_add(&text, "%s%s", header, rest);
     fixture->scenario =
-        scenario_read("tests/unit/x.yaml", text_data(&text), text.length, names, 2, &errors);
+        scenario_read("tests/unit/x.yaml", text_data(&text), text.length, 0, names, 2, &errors);
     if (!fixture->scenario)
         fail_msg("%s", errors.items[0].text);
     text_free(&text);

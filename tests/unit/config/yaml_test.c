@@ -115,7 +115,7 @@ static void a_nested_part_keeps_its_lines_and_columns(void **state)
     struct yaml_tree *tree = parse("x: \xc3\xa4\nnode:\n  config:\n    port: 1\n    wrong: 2\n"
                                    "  other: {a: 1, b: {c: 2}}\n");
     const struct yaml_value *node = yaml_find(yaml_root(tree), "node");
-    char *text = yaml_source(tree, yaml_find(node, "config"));
+    char *text = yaml_source(yaml_find(node, "config"));
     struct yaml_tree *part = parse(text);
     assert_non_null(part);
     assert_int_equal(yaml_count(yaml_root(part)), 2);
@@ -123,7 +123,7 @@ static void a_nested_part_keeps_its_lines_and_columns(void **state)
     assert_int_equal(yaml_mark(yaml_key(yaml_root(part), 1)).column, 5);
     yaml_tree_free(part);
     free(text);
-    text = yaml_source(tree, yaml_find(yaml_find(node, "other"), "b"));
+    text = yaml_source(yaml_find(yaml_find(node, "other"), "b"));
     part = parse(text);
     assert_string_equal(yaml_text(yaml_find(yaml_root(part), "c")), "2");
     assert_int_equal(yaml_mark(yaml_root(part)).line, 6);

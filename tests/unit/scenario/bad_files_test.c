@@ -36,7 +36,7 @@ static void check_one(const char *path)
     yaml_errors_init(&errors, path);
     assert_true(file_read(path, &content, detail));
     struct scenario *scenario =
-        scenario_read(path, text_data(&content), content.length, programs, 2, &errors);
+        scenario_read(path, text_data(&content), content.length, 0, programs, 2, &errors);
     assert_null(scenario);
     for (size_t i = 0; i < errors.count; i++)
         text_add(&found, "%s%s", i ? "\n" : "", errors.items[i].text);
@@ -69,7 +69,7 @@ static void a_file_cut_anywhere_is_refused_or_read(void **state)
         struct yaml_errors errors;
         yaml_errors_init(&errors, "cut");
         struct scenario *scenario =
-            scenario_read("cut", text_data(&content), length, programs, 2, &errors);
+            scenario_read("cut", text_data(&content), length, 0, programs, 2, &errors);
         assert_true((scenario != NULL) == (errors.count == 0));
         if (errors.count)
             assert_int_equal(strncmp(errors.items[0].text, "cut:", 4), 0);
@@ -92,7 +92,7 @@ static void a_file_with_a_wrong_byte_anywhere_is_refused_or_read(void **state)
         yaml_errors_init(&errors, "wrong");
         content.data[at] = wrong[at % (sizeof wrong - 1)];
         struct scenario *scenario =
-            scenario_read("wrong", content.data, content.length, programs, 2, &errors);
+            scenario_read("wrong", content.data, content.length, 0, programs, 2, &errors);
         assert_true((scenario != NULL) == (errors.count == 0));
         for (size_t i = 0; i < errors.count; i++)
             assert_int_equal(strncmp(errors.items[i].text, "wrong:", 6), 0);

@@ -28,7 +28,7 @@ static struct scenario *read(const char *rest, struct yaml_errors *errors)
     char text[2048];
     snprintf(text, sizeof text, "%s%s", header, rest);
     yaml_errors_init(errors, "x");
-    return scenario_read("x", text, strlen(text), programs, 2, errors);
+    return scenario_read("x", text, strlen(text), 0, programs, 2, errors);
 }
 
 static struct scenario *good(const char *rest)
@@ -177,7 +177,7 @@ static void requirement_ids_have_one_form(void **state)
                  "topology: {nodes: [a]}\nsteps: [nothing: 1 s]\n",
                  wrong[i]);
         yaml_errors_init(&errors, "x");
-        assert_null(scenario_read("x", text, strlen(text), programs, 2, &errors));
+        assert_null(scenario_read("x", text, strlen(text), 0, programs, 2, &errors));
         assert_non_null(strstr(errors.items[0].text, "proves: found"));
     }
 }
