@@ -13,7 +13,7 @@
 
 #include "src/fabric/planted.h"
 
-#define MAX_RESPONDERS 4096 /* of one target; the oldest makes room */
+#define MAX_RESPONDERS 4096 /* of one target */
 
 struct packet *dc_disconnect(struct qp_context *ctx)
 {
@@ -54,22 +54,47 @@ static void responder_free(struct qp_context *dcr)
     free(dcr);
 }
 
-static void drop_oldest(struct qp_context *target)
+static void drop_after(struct qp_context *target, struct qp_context *before)
 {
-    struct qp_context *oldest = target->dcr_first;
-    target->dcr_first = oldest->dcr_next;
-    if (!target->dcr_first)
-        target->dcr_last = NULL;
+    struct qp_context **link = before ? &before->dcr_next : &target->dcr_first;
+    struct qp_context *dcr = *link;
+    *link = dcr->dcr_next;
+    if (target->dcr_last == dcr)
+        target->dcr_last = before;
+    assert(target->dcr_count > 0);
     target->dcr_count--;
     target->dcr_recent = NULL;
-    responder_free(oldest);
+    responder_free(dcr);
+}
+
+static bool goes_before(const struct qp_context *a, const struct qp_context *b)
+{
+    if (PLANTED(hca_dc_oldest_goes))
+        return false;
+    if (a->dcr_closed != b->dcr_closed)
+        return a->dcr_closed;
+    return a->dcr_used < b->dcr_used;
+}
+
+/* A closed connection if there is one, else the one that was idle longest. */
+static void make_room(struct qp_context *target)
+{
+    struct qp_context *before = NULL, *chosen = target->dcr_first;
+    for (struct qp_context *at = target->dcr_first; at->dcr_next; at = at->dcr_next) {
+        if (!goes_before(at->dcr_next, chosen))
+            continue;
+        before = at;
+        chosen = at->dcr_next;
+    }
+    qp_flush_recvs(chosen);
+    drop_after(target, before);
 }
 
 /* What an initiator had taken from the SRQ is given up without a completion. */
 void dc_drop_all(struct qp_context *target)
 {
     while (target->dcr_first)
-        drop_oldest(target);
+        drop_after(target, NULL);
 }
 
 /* The way back is the way the connect came (chapter 9.6.1.5, for want of an own rule). */
@@ -89,10 +114,8 @@ static void address_back(struct qp_context *dcr, const struct qp_context *target
 static struct qp_context *new_responder(struct qp_context *target, const struct hca_port *port,
                                         const struct packet *packet)
 {
-    if (target->dcr_count >= MAX_RESPONDERS) {
-        qp_flush_recvs(target->dcr_first);
-        drop_oldest(target);
-    }
+    if (target->dcr_count >= MAX_RESPONDERS)
+        make_room(target);
     struct qp_context *dcr = calloc(1, sizeof(*dcr));
     if (!dcr)
         abort();
@@ -139,6 +162,7 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
     responder_reset(dcr);
     address_back(dcr, target, port, packet);
     dcr->dcr_connection = packet->va;
+    dcr->dcr_used = sim_now(hca->sim);
     dcr->dcr_connect_psn = packet->psn;
     dcr->dcr_closed = false;
     dcr->rsp.epsn = rules_psn_add(packet->psn, 1);
@@ -163,6 +187,7 @@ void dc_request(struct qp_context *target, struct hca_port *port, struct packet 
         packet_drop(hca, packet, "DC connection");
         return;
     }
+    dcr->dcr_used = sim_now(hca->sim);
     if (operation == DC_DISCONNECT) {
         /* Kept, closed, so that late packets of the connection are recognised. */
         bool whole = packet->psn == dcr->rsp.epsn;

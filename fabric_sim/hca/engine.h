@@ -114,6 +114,7 @@ struct qp_context {
     bool dcr, dcr_closed;
     uint32_t dcr_initiator, dcr_connect_psn;
     uint64_t dcr_connection;
+    uint64_t dcr_used; /* time of its last packet */
 };
 
 struct lane {

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "fabric_sim/hca/engine.h"
 #include "tests/support/hca_world.h"
 
 #define DC_KEY 0xdc00
@@ -267,6 +268,40 @@ static void another_way_to_the_same_target_is_another_connection(void **state)
     hca_world_destroy(d.w);
 }
 
+/* A packet of an initiator on host 2 that has no device behind it. */
+static void stranger(struct dc *d, uint32_t number, uint8_t operation, uint32_t psn)
+{
+    struct packet *packet = net_alloc(d->w->net);
+    packet->opcode = (uint8_t)(BTH_DC | operation);
+    packet->slid = 12;
+    packet->dlid = 11;
+    packet->pkey = 0xffff;
+    packet->dest_qp = d->number[1];
+    packet->src_qp = number;
+    packet->psn = psn;
+    packet->va = packet->qkey = 1; /* the connection */
+    packet->dc_key = DC_KEY;
+    port_receive(d->w->host[1].hca, net_node_port(d->w->host[1].node, 1), packet);
+}
+
+static void a_target_with_many_initiators_forgets_a_finished_one(void **state)
+{
+    (void)state;
+    struct dc d = make(1);
+    hca_world_fill(d.w, 0, 0, 1u << 20, 6);
+    post(&d, 1, HCA_WR_RDMA_WRITE, 1u << 20, DC_KEY, 0);
+    hca_world_run(d.w, 20000); /* in the middle of it */
+    for (uint32_t i = 0; i < 4200; i++) {
+        stranger(&d, 1000 + i, DC_CONNECT, 5);
+        stranger(&d, 1000 + i, DC_DISCONNECT, 6);
+    }
+    assert_int_equal(d.w->host[0].wc_count, 0);
+    assert_true(hca_world_wait(d.w, 0, 1, SECOND));
+    assert_int_equal(d.w->host[0].wcs[0].status, FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(d.w, 0, 0, 1, 0, 1u << 20));
+    hca_world_destroy(d.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +314,7 @@ int main(void)
         cmocka_unit_test(a_target_needs_an_srq_and_goes_no_further_than_rtr),
         cmocka_unit_test(a_device_without_dc_refuses_it),
         cmocka_unit_test(destroying_a_target_leaves_its_initiator_without_answer),
-        cmocka_unit_test(another_way_to_the_same_target_is_another_connection)};
+        cmocka_unit_test(another_way_to_the_same_target_is_another_connection),
+        cmocka_unit_test(a_target_with_many_initiators_forgets_a_finished_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
