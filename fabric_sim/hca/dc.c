@@ -13,7 +13,9 @@
 
 #include "src/fabric/planted.h"
 
-#define MAX_RESPONDERS 4096 /* of one target */
+#define MAX_RESPONDERS 4096              /* of one target */
+#define IDLE_LIMIT UINT64_C(60000000000) /* ns; beyond what an initiator waits between two tries   \
+                                          */
 
 struct packet *dc_disconnect(struct qp_context *ctx)
 {
@@ -49,6 +51,8 @@ static struct qp_context *find_responder(struct qp_context *target, const struct
 static void responder_free(struct qp_context *dcr)
 {
     context_unqueue(dcr);
+    if (dcr->dcr_timer)
+        sim_cancel(dcr->hca->sim, dcr->dcr_timer);
     landing_abandon(dcr);
     resources_drop(dcr);
     free(dcr);
@@ -173,6 +177,39 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
     net_free(hca->net, packet);
 }
 
+static bool is_unfinished(const struct qp_context *dcr)
+{
+    return !dcr->dcr_closed && dcr->rsp.previous != ENGINE_NO_OPCODE;
+}
+
+static void idle_due(void *object, uint64_t unused)
+{
+    (void)unused;
+    struct qp_context *dcr = object;
+    struct sim *sim = dcr->hca->sim;
+    dcr->dcr_timer = 0;
+    if (!is_unfinished(dcr))
+        return;
+    if (sim_now(sim) - dcr->dcr_used < IDLE_LIMIT) {
+        dcr->dcr_timer = sim_at(sim, dcr->dcr_used + IDLE_LIMIT, idle_due, dcr, 0);
+        return;
+    }
+    SIM_TRACE(sim, dcr->hca->label, "dc idle target=0x%06x initiator=0x%06x",
+              (unsigned)dcr->qp->qp_num, (unsigned)dcr->dcr_initiator);
+    dcr->dcr_closed = true;
+    landing_abandon(dcr);
+    resources_drop(dcr);
+    qp_flush_recvs(dcr);
+}
+
+/* An initiator that dies in the middle of a message says no word: what it holds of the SRQ would
+ * never come back. */
+static void watch(struct qp_context *dcr)
+{
+    if (!dcr->dcr_timer && is_unfinished(dcr) && !PLANTED(hca_dc_idle_kept))
+        dcr->dcr_timer = sim_in(dcr->hca->sim, IDLE_LIMIT, idle_due, dcr, 0);
+}
+
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet)
 {
     struct hca *hca = target->hca;
@@ -198,4 +235,5 @@ void dc_request(struct qp_context *target, struct hca_port *port, struct packet 
         return;
     }
     responder_request(dcr, packet);
+    watch(dcr);
 }

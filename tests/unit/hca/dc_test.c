@@ -302,6 +302,33 @@ static void a_target_with_many_initiators_forgets_a_finished_one(void **state)
     hca_world_destroy(d.w);
 }
 
+static void a_receive_comes_back_when_its_initiator_died(void **state)
+{
+    (void)state;
+    struct dc d = make(1);
+    struct hca_sge sge = hca_world_sge(d.w, 1, 0, 1u << 20);
+    for (uint64_t i = 50; i < 52; i++) {
+        struct hca_recv_wr recv = {.wr_id = i, .sges = &sge, .sge_count = 1};
+        assert_int_equal(hca_srq_post_recv(d.w->host[1].hca, d.srq[1], &recv), FABRIC_OK);
+    }
+    post(&d, 1, HCA_WR_SEND, 1u << 20, DC_KEY, 0);
+    hca_world_run(d.w, 20000);
+    hca_qp_destroy(d.w->host[0].hca, d.dci);
+    assert_int_equal(d.w->host[1].wc_count, 0);
+    assert_true(hca_world_wait(d.w, 1, 1, 100 * SECOND));
+    assert_int_equal(d.w->host[1].wcs[0].wr_id, 50);
+    assert_int_equal(d.w->host[1].wcs[0].status, FABRIC_WC_WR_FLUSH_ERR);
+    assert_int_equal(hca_world_qp_state(d.w, 1, d.dct[1]), FABRIC_QPS_RTR);
+    struct hca_qp_attr attr = hca_world_attr(d.w, 0, 1);
+    d.dci = hca_world_qp(d.w, 0, HCA_QP_DCI);
+    assert_int_equal(hca_world_bring_up(d.w, 0, d.dci, HCA_QP_DCI, &attr), FABRIC_OK);
+    post(&d, 1, HCA_WR_SEND, 64, DC_KEY, 1);
+    assert_true(hca_world_wait(d.w, 1, 2, SECOND));
+    assert_int_equal(d.w->host[1].wcs[1].wr_id, 51);
+    assert_int_equal(d.w->host[1].wcs[1].status, FABRIC_WC_SUCCESS);
+    hca_world_destroy(d.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -315,6 +342,7 @@ int main(void)
         cmocka_unit_test(a_device_without_dc_refuses_it),
         cmocka_unit_test(destroying_a_target_leaves_its_initiator_without_answer),
         cmocka_unit_test(another_way_to_the_same_target_is_another_connection),
-        cmocka_unit_test(a_target_with_many_initiators_forgets_a_finished_one)};
+        cmocka_unit_test(a_target_with_many_initiators_forgets_a_finished_one),
+        cmocka_unit_test(a_receive_comes_back_when_its_initiator_died)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
