@@ -349,8 +349,10 @@ void server_link_probed(struct server *server, struct server_connection *c,
     l->state = SERVER_LINK_UP;
     l->small_only = false;
     l->said = (struct rail_said){0};
-    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, path MTU %u",
-             c->peer, t->link, fabric_mtu_bytes(l->path.path_mtu));
+    char path[RAIL_PATH_TEXT];
+    rail_path_text(&s->rails[l->rail], &l->path, path);
+    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, %s", c->peer,
+             t->link, path);
     report_link(s, c, t->link, FABRIC_OK);
     struct wire_message m = {.type = WIRE_LINK_UP,
                              .rail = t->link,
