@@ -125,6 +125,20 @@ static void get_address(struct wire_reader *r, struct fabric_port_address *a)
     get_gids(r, a);
 }
 
+static void put_tag(struct wire_writer *w, const struct wire_tag *tag)
+{
+    wire_put_bytes(w, tag->nonce, sizeof tag->nonce);
+    wire_put_bytes(w, tag->mac, sizeof tag->mac);
+}
+
+static void put_server(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put(w, m->lanes, 2);
+    wire_put(w, m->rails, 1);
+    wire_put(w, m->block_size, 8);
+    wire_put(w, m->max_value, 8);
+}
+
 static void put_field(struct wire_writer *w, enum field field, const struct wire_message *m)
 {
     switch (field) {
@@ -172,8 +186,7 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         wire_put(w, m->found, 1);
         break;
     case TAG:
-        wire_put_bytes(w, m->tag.nonce, sizeof m->tag.nonce);
-        wire_put_bytes(w, m->tag.mac, sizeof m->tag.mac);
+        put_tag(w, &m->tag);
         break;
     case KEY:
         wire_put_string(w, m->key, m->key_length);
@@ -183,10 +196,7 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         wire_put_bytes(w, m->data, m->length);
         break;
     case SERVER:
-        wire_put(w, m->lanes, 2);
-        wire_put(w, m->rails, 1);
-        wire_put(w, m->block_size, 8);
-        wire_put(w, m->max_value, 8);
+        put_server(w, m);
         break;
     case SERVER_RAIL:
         wire_put(w, m->server_rail, 1);
@@ -251,6 +261,14 @@ static void get_data(struct wire_reader *r, struct wire_message *m)
     m->data = wire_get_bytes(r, m->length);
 }
 
+static void get_server(struct wire_reader *r, struct wire_message *m)
+{
+    m->lanes = (uint16_t)wire_get(r, 2);
+    m->rails = (uint8_t)wire_get(r, 1);
+    m->block_size = wire_get(r, 8);
+    m->max_value = wire_get(r, 8);
+}
+
 static void get_field(struct wire_reader *r, enum field field, struct wire_message *m)
 {
     switch (field) {
@@ -308,10 +326,7 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
         get_data(r, m);
         break;
     case SERVER:
-        m->lanes = (uint16_t)wire_get(r, 2);
-        m->rails = (uint8_t)wire_get(r, 1);
-        m->block_size = wire_get(r, 8);
-        m->max_value = wire_get(r, 8);
+        get_server(r, m);
         break;
     case SERVER_RAIL:
         m->server_rail = (uint8_t)wire_get(r, 1);
