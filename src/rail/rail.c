@@ -33,7 +33,6 @@ static void rail_init(struct rail *rail, struct fabric *f, enum rail_role role,
     *rail = (struct rail){.fabric = f, .role = role, .config = config, .wanted_port = port};
     snprintf(rail->name, sizeof rail->name, "%.63s", name);
     rail->port_num = port ? port : 1;
-    rail->reason = ERR_DEVICE_REMOVED;
     snprintf(rail->detail, sizeof rail->detail, "not looked at yet");
     open_device(rail);
 }
@@ -114,10 +113,14 @@ bool rail_judge(struct rail *rail)
     struct rail_verdict verdict;
     rail_look(rail, &verdict);
     bool moved = verdict.state == RAIL_READY && !same_address(&verdict.address, &rail->address);
+    bool waits_on = verdict.state == RAIL_WAITING && verdict.reason == rail->reason;
     bool changed = verdict.state != rail->state || verdict.reason != rail->reason || moved ||
-                   (epoch && epoch != rail->epoch) || strcmp(verdict.detail, rail->detail) != 0;
-    if (!changed)
+                   (epoch && epoch != rail->epoch) ||
+                   (!waits_on && strcmp(verdict.detail, rail->detail) != 0);
+    if (!changed) { /* a port on its way up is waited for all the same: said once */
+        memcpy(rail->detail, verdict.detail, sizeof rail->detail);
         return false;
+    }
     uint32_t generation = rail->address.generation + 1;
     rail->state = verdict.state;
     rail->reason = verdict.reason;

@@ -90,7 +90,7 @@ static void nothing_is_judged_before_the_port_is_active(void **state)
     b.port->attr.active_mtu = FABRIC_MTU_256;
     for (size_t i = 0; i < 3; i++) {
         b.port->attr.state = cases[i].state;
-        assert_true(rail_judge(r));
+        rail_judge(r);
         assert_int_equal(r->state, RAIL_WAITING);
         assert_int_equal(r->reason, cases[i].reason);
     }
@@ -107,6 +107,27 @@ static void nothing_is_judged_before_the_port_is_active(void **state)
     assert_int_equal(r->state, RAIL_READY);
     assert_int_equal(r->address.pkey, 0x8001);
     assert_int_equal(r->address.pkey_index, 1);
+    done(&b);
+}
+
+/* A port on its way up changes more than once; the wait is one thing and said once (MK-C1). */
+static void a_port_on_its_way_up_is_waited_for_once(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.port->attr.state = FABRIC_PORT_INIT;
+    b.port->attr.lid = 0;
+    assert_true(rail_judge(r));
+    assert_int_equal(r->reason, ERR_WAITING_FOR_SM);
+    uint32_t generation = r->address.generation;
+    b.port->attr.lid = 7;
+    assert_false(rail_judge(r));
+    assert_non_null(strstr(r->detail, "LID 7")); /* still the latest that is known */
+    assert_int_equal(r->address.generation, generation);
+    b.port->attr.state = FABRIC_PORT_ACTIVE;
+    assert_true(rail_judge(r));
+    assert_int_equal(r->state, RAIL_READY);
     done(&b);
 }
 
@@ -279,6 +300,7 @@ int main(void)
         cmocka_unit_test(an_active_port_is_ready_and_described),
         cmocka_unit_test(only_unicast_lids_count),
         cmocka_unit_test(nothing_is_judged_before_the_port_is_active),
+        cmocka_unit_test(a_port_on_its_way_up_is_waited_for_once),
         cmocka_unit_test(an_index_past_the_table_is_named),
         cmocka_unit_test(a_partition_is_found_by_value),
         cmocka_unit_test(settings_that_mean_nothing_are_reported_once),
