@@ -305,13 +305,14 @@ static bool is_peer_waiting(enum fabric_error error)
 }
 
 /* What does not speak against the rail. An operation that gave up took its window away while the
- * server was using it, and the queue pair, shared with innocent ones, went with it (MK-A4). And one
- * failed probe may have met a moment's outage: it is repeated once. */
+ * server was using it, and the queue pair, shared with innocent ones, went with it (MK-A4): by a
+ * NAK, or in silence when that was lost. And one failed probe may have met a moment's outage: it is
+ * repeated once. */
 static bool is_no_fault(struct client_link *l, const struct wire_message *m)
 {
     if (l->state == CLIENT_LINK_UP)
-        return m->error == ERR_REMOTE_ACCESS && l->revoked == l->generation &&
-               !PLANTED(client_revoked_blamed);
+        return (m->error == ERR_REMOTE_ACCESS || m->error == ERR_RETRY_EXCEEDED) &&
+               l->revoked == l->generation && !PLANTED(client_revoked_blamed);
     if (l->state != CLIENT_LINK_PROBED || m->error != ERR_PROBE_FAILED || l->probed_again)
         return false;
     l->probed_again = true;

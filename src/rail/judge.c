@@ -100,12 +100,10 @@ static bool pkey_by_value(struct rail *rail, struct rail_verdict *v, uint32_t le
     for (size_t i = 0; i < count; i++) {
         enum fabric_error error =
             fabric_pkey_query(rail->fabric, rail->device, v->port_num, (uint32_t)i, &table[i]);
-        if (error == ERR_DEVICE_REMOVED) {
+        if (error) {
             device_is_gone(rail, v, error);
             return false;
         }
-        if (error)
-            table[i] = 0;
     }
     if (!fabric_pkey_find(table, count, wanted, &index)) {
         conclude(v, RAIL_REFUSED, ERR_PKEY_NOT_FOUND,
@@ -130,13 +128,13 @@ static bool pkey_by_index(struct rail *rail, struct rail_verdict *v, uint32_t le
     enum fabric_error error =
         index >= length ? ERR_PKEY_INDEX_RANGE
                         : fabric_pkey_query(rail->fabric, rail->device, v->port_num, index, &pkey);
-    if (error == ERR_DEVICE_REMOVED) {
-        device_is_gone(rail, v, error);
+    if (index >= length) {
+        conclude(v, RAIL_REFUSED, ERR_PKEY_INDEX_RANGE,
+                 "found pkey_index %u; the table has %u entries", index, length);
         return false;
     }
     if (error) {
-        conclude(v, RAIL_REFUSED, ERR_PKEY_INDEX_RANGE,
-                 "found pkey_index %u; the table has %u entries", index, length);
+        device_is_gone(rail, v, error);
         return false;
     }
     if (fabric_pkey_empty(pkey) && !PLANTED(rail_pkey_empty_used)) {
@@ -197,7 +195,7 @@ static bool choose_gids(struct rail *rail, struct rail_verdict *v,
     for (uint32_t i = first; i < end && count < MAX_TABLE; i++) { /* holes do not end the table */
         enum fabric_error error =
             fabric_gid_query(rail->fabric, rail->device, v->port_num, i, &entries[count]);
-        if (error == ERR_DEVICE_REMOVED) {
+        if (error && error != ERR_NOT_FOUND) {
             device_is_gone(rail, v, error);
             return false;
         }
@@ -267,7 +265,10 @@ void rail_look(struct rail *rail, struct rail_verdict *out)
     memset(out, 0, sizeof *out);
     out->port_num = rail->port_num;
     if (!rail->device.id) {
-        conclude(out, RAIL_WAITING, ERR_DEVICE_REMOVED, "found no device of this name");
+        bool away = rail->open_error == ERR_NOT_FOUND || rail->open_error == ERR_DEVICE_REMOVED;
+        conclude(out, RAIL_WAITING, ERR_DEVICE_REMOVED, "%s (%s)",
+                 away ? "found no device of this name" : "the device cannot be opened",
+                 error_name(rail->open_error));
         return;
     }
     if (rail->attr.iwarp) {

@@ -15,10 +15,13 @@ static void open_device(struct rail *rail)
 {
     fabric_device device;
     struct fabric *f = rail->fabric;
-    if (fabric_device_open(f, rail->name, &device) != FABRIC_OK)
+    rail->open_error = fabric_device_open(f, rail->name, &device);
+    if (rail->open_error)
         return;
-    if (fabric_device_query(f, device, &rail->attr) != FABRIC_OK ||
-        fabric_cq_create(f, device, RAIL_CQ_DEPTH, &rail->cq) != FABRIC_OK) {
+    rail->open_error = fabric_device_query(f, device, &rail->attr);
+    if (!rail->open_error)
+        rail->open_error = fabric_cq_create(f, device, RAIL_CQ_DEPTH, &rail->cq);
+    if (rail->open_error) {
         fabric_device_close(f, device);
         return;
     }

@@ -33,7 +33,8 @@ struct rail {
     char name[FABRIC_NAME_MAX];       /* of the device */
     uint8_t wanted_port;              /* 0: the first ACTIVE one */
     uint8_t port_num;
-    fabric_device device; /* id 0: away */
+    fabric_device device;         /* id 0: away */
+    enum fabric_error open_error; /* why it is */
     fabric_cq cq;
     uint32_t epoch; /* grows whenever the device was opened: older handles are gone */
     struct fabric_device_attr attr;
