@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fabric_sim/testbed_state.h"
+#include "src/fabric/planted.h"
 
 static const uint8_t zero_gid[16];
 
@@ -216,6 +217,10 @@ static bool gid_change(struct tb_target *target, const struct testbed_fault *fau
         return false;
     }
     memcpy(undo.gids, info->gids, sizeof(undo.gids));
+    undo.prefix = info->gid_prefix;
+    undo.gids_touched = 1u << fault->index;
+    if (fault->word == TESTBED_GID_MOVE)
+        undo.gids_touched |= 1u << fault->value;
     if (fault->word == TESTBED_GID_ADD) {
         memcpy(entry->netdev,
                target->port->network && target->port->network->ethernet ? info->gids[0].netdev
@@ -356,13 +361,15 @@ static bool sl_map(struct tb_target *target, const struct testbed_fault *fault, 
         tb_say(detail, "service levels and virtual lanes are 0 to 15");
         return false;
     }
-    present_map(target, map);
-    for (size_t i = 0; i < 16; i++) /* what earlier words asked for may still be under way */
-        map[i] = network->sl_to_vl[i] ? network->sl_to_vl[i] : map[i];
+    if (network->has_sl_to_vl && !PLANTED(testbed_sl_map_forgets)) /* may still be under way */
+        memcpy(map, network->sl_to_vl, sizeof(map));
+    else
+        present_map(target, map);
     takes_back(target, fault->word, map[fault->index], false);
     target->inverse.index = fault->index;
     map[fault->index] = (uint8_t)fault->value;
     memcpy(network->sl_to_vl, map, sizeof(map));
+    network->has_sl_to_vl = true;
     EACH_MANAGER(target, sm)
     {
         sm_sl_map_set(sm->sm, 0, map);

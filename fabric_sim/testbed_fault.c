@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fabric_sim/testbed_state.h"
+#include "src/fabric/gid.h"
 #include "src/fabric/planted.h"
 
 struct word {
@@ -159,9 +160,11 @@ static bool same_thing(struct testbed *tb, const struct tb_undo *a, const struct
 
 void tb_undo_later(struct testbed *tb, const struct tb_undo *undo)
 {
-    for (const struct tb_undo *older = tb->undos; older; older = older->next) {
-        if (same_thing(tb, older, undo) && !PLANTED(testbed_undo_twice))
-            return;
+    for (struct tb_undo *older = tb->undos; older; older = older->next) {
+        if (!same_thing(tb, older, undo) || PLANTED(testbed_undo_twice))
+            continue;
+        older->gids_touched |= undo->gids_touched;
+        return;
     }
     struct tb_undo *kept = malloc(sizeof(*kept));
     assert(kept && (undo->kind == UNDO_FAULT) == (undo->port == NULL));
@@ -219,12 +222,21 @@ static void restore_pkeys(struct testbed *tb, const struct tb_undo *undo)
     }
 }
 
+/* Only what was touched; a subnet prefix that was set meanwhile holds for what comes back too. */
 static void restore_gids(const struct tb_undo *undo)
 {
     assert(undo->kind == UNDO_GIDS);
     struct net_port *port = tb_net_port(undo->port);
     struct port_info *info = net_port_info(port), before = *info;
-    memcpy(info->gids, undo->gids, sizeof(info->gids));
+    for (size_t i = 0; i < PORT_GIDS; i++) {
+        struct port_gid *gid = &info->gids[i];
+        if (!(undo->gids_touched & 1u << i) && !PLANTED(testbed_gids_wholly_back))
+            continue;
+        *gid = undo->gids[i];
+        if (gid->type == FABRIC_GID_TYPE_IB && undo->prefix != info->gid_prefix &&
+            fabric_gid_prefix(&gid->gid) == undo->prefix)
+            memcpy(gid->gid.raw, fabric_gid_make(info->gid_prefix, 0).raw, 8);
+    }
     net_port_changed(port, &before);
 }
 

@@ -16,7 +16,8 @@ struct tb_network {
     size_t switch_count;
     uint64_t prefix;
     uint8_t lmc;
-    uint8_t sl_to_vl[16];
+    uint8_t sl_to_vl[16]; /* as asked for last */
+    bool has_sl_to_vl;
 };
 
 struct tb_sm {
@@ -79,6 +80,8 @@ struct tb_undo {
     struct tb_port *port;
     uint16_t pkeys[PORT_PKEYS];
     struct port_gid gids[PORT_GIDS];
+    uint32_t gids_touched; /* a bit per entry */
+    uint64_t prefix;       /* of the port, when `gids` was taken */
 };
 
 struct testbed {

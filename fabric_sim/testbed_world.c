@@ -168,6 +168,7 @@ static bool make_networks(struct builder *b)
             network->prefix = subnet->prefix;
             network->lmc = subnet->lmc;
             memcpy(network->sl_to_vl, subnet->sl_to_vl, sizeof(network->sl_to_vl));
+            network->has_sl_to_vl = subnet->has_sl_to_vl;
         }
         if (!make_switches(b, network))
             return false;

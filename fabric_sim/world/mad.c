@@ -153,6 +153,27 @@ void mad_set_route(struct mad *mad, const uint8_t *path, uint8_t hops)
         memcpy(mad->bytes + AT_INITIAL_PATH + 1, path, hops);
 }
 
+/* Where a directed route was longer than the notice can tell, the hops next to here are told. */
+void mad_describe_bad_mkey(const struct mad *mad, uint16_t slid, struct mad_notice *notice)
+{
+    uint8_t hops = mad->bytes[AT_HOP_COUNT];
+
+    assert(!mad_is_response(mad));
+    notice->lid1 = slid;
+    notice->method = mad_method(mad);
+    notice->attribute = mad_attribute(mad);
+    notice->modifier = mad_modifier(mad);
+    notice->m_key = mad_mkey(mad);
+    notice->is_directed = mad_class(mad) == MAD_CLASS_SUBN_DIRECTED;
+    if (!notice->is_directed || hops > MAD_MAX_HOPS)
+        return;
+    notice->dr_slid = bytes_get16(mad->bytes + AT_DR_SLID);
+    notice->path_truncated = hops > MAD_NOTICE_HOPS;
+    notice->path_hops = notice->path_truncated ? MAD_NOTICE_HOPS : hops;
+    memcpy(notice->return_path, mad->bytes + AT_RETURN_PATH + 1 + (hops - notice->path_hops),
+           notice->path_hops);
+}
+
 static bool dr_lid_permissive(const struct mad *mad, size_t at)
 {
     return bytes_get16(mad->bytes + at) == LID_PERMISSIVE;

@@ -90,6 +90,9 @@ uint8_t mad_hop_count(const struct mad *mad);
 bool mad_returning(const struct mad *mad); /* the D bit */
 /* path[0] is the first port to leave by; at most MAD_MAX_HOPS hops. */
 void mad_set_route(struct mad *mad, const uint8_t *path, uint8_t hops);
+/* The notice of trap 256 about this request, which came from `slid`. */
+struct mad_notice;
+void mad_describe_bad_mkey(const struct mad *mad, uint16_t slid, struct mad_notice *notice);
 
 enum mad_hop {
     MAD_HOP_FORWARD, /* leave by *out_port */
@@ -195,6 +198,8 @@ enum mad_trap { /* tables 131 and 139 */
 
 enum mad_notice_type { MAD_NOTICE_URGENT = 1, MAD_NOTICE_SECURITY = 2, MAD_NOTICE_INFO = 4 };
 
+#define MAD_NOTICE_HOPS 30 /* of a return path, that a notice has room for */
+
 /* A generic Notice (table 121) with the details that its trap number has; others are zero. */
 struct mad_notice {
     uint8_t type;           /* enum mad_notice_type */
@@ -203,7 +208,7 @@ struct mad_notice {
     uint16_t issuer_lid;
     uint16_t count; /* 15 bits */
     bool toggle;
-    uint16_t lid1;     /* 128, 144: the port; 257 to 259: source */
+    uint16_t lid1;     /* 128, 144: the port; 256 to 259: source */
     uint16_t lid2;     /* 257 to 259: destination */
     uint32_t key;      /* 257: P_Key; 258: Q_Key; 259: P_Key (16 bits) */
     uint32_t qp1, qp2; /* 257 to 259: source and destination, 24 bits */
@@ -212,6 +217,14 @@ struct mad_notice {
     uint16_t switch_lid;      /* 259 */
     uint8_t port_num;         /* 259 */
     uint32_t capability_mask; /* 144 */
+    uint8_t method;           /* 256: of the datagram, and so on */
+    uint16_t attribute;
+    uint32_t modifier;
+    uint64_t m_key;
+    uint16_t dr_slid;
+    bool is_directed, path_truncated;
+    uint8_t path_hops;                    /* 0 to MAD_NOTICE_HOPS */
+    uint8_t return_path[MAD_NOTICE_HOPS]; /* its last hops */
 };
 
 #define MAD_PKEYS_PER_BLOCK 32

@@ -256,6 +256,37 @@ static void encode_violation(uint8_t *data, const struct mad_notice *notice)
     at[42] = notice->port_num;
 }
 
+/* DataDetails of trap 256: what the datagram with the wrong M_Key was. */
+static void encode_bad_mkey(uint8_t *data, const struct mad_notice *notice)
+{
+    assert(notice->path_hops <= sizeof notice->return_path);
+    bytes_put16(data + 12, notice->lid1);
+    bytes_put16(data + 14, notice->dr_slid);
+    data[16] = notice->method;
+    bytes_put16(data + 18, notice->attribute);
+    bytes_put32(data + 20, notice->modifier);
+    bytes_put64(data + 24, notice->m_key);
+    data[33] =
+        (uint8_t)(notice->is_directed << 7 | notice->path_truncated << 6 | notice->path_hops);
+    memcpy(data + 34, notice->return_path, notice->path_hops);
+}
+
+static void decode_bad_mkey(const uint8_t *data, struct mad_notice *notice)
+{
+    notice->lid1 = bytes_get16(data + 12);
+    notice->dr_slid = bytes_get16(data + 14);
+    notice->method = data[16];
+    notice->attribute = bytes_get16(data + 18);
+    notice->modifier = bytes_get32(data + 20);
+    notice->m_key = bytes_get64(data + 24);
+    notice->is_directed = (data[33] & 0x80) != 0;
+    notice->path_truncated = (data[33] & 0x40) != 0;
+    notice->path_hops = low(data[33], 6);
+    if (notice->path_hops > sizeof notice->return_path)
+        notice->path_hops = sizeof notice->return_path;
+    memcpy(notice->return_path, data + 34, notice->path_hops);
+}
+
 void mad_notice_encode(uint8_t *data, const struct mad_notice *notice)
 {
     assert(notice->type < 0x80 && notice->producer_type < 1u << 24);
@@ -271,6 +302,8 @@ void mad_notice_encode(uint8_t *data, const struct mad_notice *notice)
     } else if (notice->trap_number == MAD_TRAP_CAPABILITY) {
         bytes_put16(data + 12, notice->lid1);
         bytes_put32(data + 16, notice->capability_mask);
+    } else if (notice->trap_number == MAD_TRAP_BAD_MKEY) {
+        encode_bad_mkey(data, notice);
     } else if (is_key_trap(notice->trap_number) ||
                notice->trap_number == MAD_TRAP_SWITCH_BAD_PKEY) {
         encode_violation(data, notice);
@@ -310,6 +343,8 @@ void mad_notice_decode(const uint8_t *data, struct mad_notice *notice)
     } else if (notice->trap_number == MAD_TRAP_CAPABILITY) {
         notice->lid1 = bytes_get16(data + 12);
         notice->capability_mask = bytes_get32(data + 16);
+    } else if (notice->trap_number == MAD_TRAP_BAD_MKEY) {
+        decode_bad_mkey(data, notice);
     } else if (is_key_trap(notice->trap_number) ||
                notice->trap_number == MAD_TRAP_SWITCH_BAD_PKEY) {
         decode_violation(data, notice);

@@ -12,7 +12,6 @@
 #include "src/fabric/gid.h"
 
 #define DEFAULT_PREFIX 0xfe80000000000000u
-#define DEFAULT_PKEY 0xffff
 #define DEFAULT_RATE 100000 /* Mbit/s */
 #define DEFAULT_VLS 8
 
@@ -131,7 +130,7 @@ static void info_begin(const struct net_node *node, uint8_t num, struct port_inf
     info->vl_cap = DEFAULT_VLS;
     info->rate_mbps = DEFAULT_RATE;
     info->pkey_count = PORT_PKEYS;
-    info->pkeys[0] = DEFAULT_PKEY;
+    info->pkeys[0] = NET_DEFAULT_PKEY;
     info->state = FABRIC_PORT_DOWN;
     if (host) {
         info->gid_count = PORT_GIDS;

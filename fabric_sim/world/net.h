@@ -69,6 +69,8 @@ struct net_owner {
     void (*changed)(void *context, struct net_port *port, const struct port_info *before);
     /* the port could not send earlier and can again, on `vl` */
     void (*can_send)(void *context, struct net_port *port, uint8_t vl);
+    /* the node lost its power, and with it what its ports were set to; may be null */
+    void (*power_lost)(void *context);
 };
 void net_node_set_owner(struct net_node *node, const struct net_owner *owner);
 
@@ -98,7 +100,8 @@ void net_link_set_delay(struct net_port *from, uint64_t extra, uint64_t jitter);
 void net_link_set_reorder(struct net_port *from, uint32_t ppm);
 void net_link_set_duplicate(struct net_port *from, uint32_t ppm);
 void net_link_set_mtu(struct net_port *end, enum fabric_mtu mtu); /* packets above are discarded */
-void net_node_set_power(struct net_node *node, bool on); /* off: links go down at both ends */
+/* Off: links go down at both ends; LIDs and, in a switch, all tables are lost. */
+void net_node_set_power(struct net_node *node, bool on);
 /* A dead lane: what arrives at `receiver` on `vl` keeps its buffer, so the credits run out. */
 void net_lane_set_stalled(struct net_port *receiver, uint8_t vl, bool stalled);
 

@@ -96,6 +96,14 @@ static void set_state(struct net_port *port, enum fabric_port_state state)
     net_port_changed(port, &before);
 }
 
+/* A data packet at an ARMED port says that the far end is ACTIVE (vol. 1, chapter 7.2.7). */
+void net_port_triggered(struct net_port *port)
+{
+    assert(port->link_up && port->info->state == FABRIC_PORT_ARMED);
+    if (!PLANTED(world_armed_waits))
+        set_state(port, FABRIC_PORT_ACTIVE);
+}
+
 /* ------------------------------------------------------------------ training */
 
 static bool can_train(const struct net_port *port)
@@ -185,11 +193,45 @@ void net_link_set_up(struct net_port *end, bool up)
         link_lost(end);
 }
 
+/* What a subnet manager had set. */
+static void forget_settings(struct net_port *port)
+{
+    struct port_info *info = port->info;
+    assert(port->sl_maps == NULL || port->node->kind != NET_HCA);
+    info->lid = info->sm_lid = 0;
+    info->lmc = info->sm_sl = info->oper_vls = 0;
+    info->partition_enforce_in = info->partition_enforce_out = 0;
+    if (port->node->kind != NET_SWITCH)
+        return;
+    memset(info->pkeys, 0, sizeof(info->pkeys));
+    info->pkeys[0] = NET_DEFAULT_PKEY;
+    memset(info->sl_to_vl, 0, sizeof(info->sl_to_vl));
+    for (size_t i = 0; port->sl_maps && i <= port->node->port_count; i++)
+        memset(port->sl_maps[i], NET_PORT_NONE, PORT_SLS);
+}
+
+static void power_lost(struct net_node *node)
+{
+    if (node->kind == NET_ETHERNET_SWITCH || PLANTED(world_power_keeps_tables))
+        return;
+    for (unsigned num = 0; num <= node->port_count; num++)
+        if (!is_ethernet(&node->ports[num]))
+            forget_settings(&node->ports[num]);
+    if (node->lft_size)
+        memset(node->lft, NET_PORT_NONE, node->lft_size);
+    node->mft_count = 0;
+    node->net->address_epoch++;
+    if (node->owner.power_lost)
+        node->owner.power_lost(node->owner.context);
+}
+
 void net_node_set_power(struct net_node *node, bool on)
 {
     if (node->powered == on)
         return;
     node->powered = on;
+    if (!on)
+        power_lost(node);
     SIM_TRACE(node->net->sim, node->name, "power %s", on ? "on" : "off");
     for (uint8_t num = 1; num <= node->port_count; num++) {
         if (on)

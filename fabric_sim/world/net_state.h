@@ -16,6 +16,7 @@
 #include "fabric_sim/world/net.h"
 
 #define NET_VL15 15
+#define NET_DEFAULT_PKEY 0xffff
 #define NET_BLOCK 64            /* bytes of a credit */
 #define NET_HOST_QUEUE 8        /* packets that a host's lane takes before net_send says no */
 #define NET_VL15_QUEUE 4096     /* datagrams that wait at one port */
@@ -196,7 +197,8 @@ const struct net_gid_entry *net_gid_find(struct net_node *node, const union fabr
                                          uint8_t only_port);
 
 /* ---- net_link.c */
-void net_port_refresh(struct net_port *port); /* recomputes what is cached from port_info */
+void net_port_refresh(struct net_port *port);   /* recomputes what is cached from port_info */
+void net_port_triggered(struct net_port *port); /* data came to an ARMED port: ACTIVE */
 
 static inline uint64_t net_now(const struct net_port *port)
 {

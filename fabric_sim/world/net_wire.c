@@ -345,6 +345,8 @@ static void arrive(void *object, uint64_t arg)
         net_discard(port, packet, NULL, "state");
         return;
     }
+    if (packet->vl != NET_VL15 && port->info->state == FABRIC_PORT_ARMED)
+        net_port_triggered(port);
     switch (port->node->kind) {
     case NET_HCA:
         if (packet->is_mad)

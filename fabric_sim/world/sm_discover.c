@@ -83,7 +83,9 @@ void sm_discovered_switch(struct sm *sm, uint32_t port, const uint8_t *data)
 
     assert(sm->view.ports[port].num == 0 && sm->view.ports[port].record != SM_NONE);
     mad_switch_info_decode(data, &info);
-    if (info.linear_fdb_top == 0) { /* it came up anew: its tables are empty */
+    /* It came up anew with empty tables, or was away, when another manager may have set them. */
+    if (info.linear_fdb_top == 0 ||
+        (record->seen != sm->sweep_number - 1 && !PLANTED(sm_trusts_old_tables))) {
         free(record->lft);
         record->lft = NULL;
         record->sl_map_done = false;

@@ -40,6 +40,18 @@ static const char *state_name(enum sm_state state)
     return names[state];
 }
 
+/* Nothing known of what the ports and switches are set to holds any more. */
+static void forget_settings(struct sm *sm)
+{
+    sm->complete = false;
+    for (size_t i = 0; i < sm->record_count; i++) {
+        sm->records[i].seen = 0;
+        free(sm->records[i].lft);
+        sm->records[i].lft = NULL;
+        sm->records[i].lft_top = 0;
+    }
+}
+
 void sm_set_state(struct sm *sm, enum sm_state state)
 {
     assert(state <= SM_MASTER);
@@ -50,14 +62,7 @@ void sm_set_state(struct sm *sm, enum sm_state state)
     sm->first_sweep = state == SM_MASTER;
     if (state == SM_MASTER)
         return;
-    /* another one sets the ports from now on: nothing known of their settings holds */
-    sm->complete = false;
-    for (size_t i = 0; i < sm->record_count; i++) {
-        sm->records[i].seen = 0;
-        free(sm->records[i].lft);
-        sm->records[i].lft = NULL;
-        sm->records[i].lft_top = 0;
-    }
+    forget_settings(sm); /* another one sets the ports from now on */
 }
 
 /* The best of the others in `state`; null when there is none. */
@@ -216,7 +221,10 @@ static void take_over(struct sm *sm, uint64_t from)
     assert(sm->state == SM_STANDBY || sm->state == SM_MASTER);
     sm_requests_drop(sm);
     sm->phase = SM_PHASE_IDLE;
+    if (sm->state == SM_MASTER) /* the other one was master too, of a part or of all of it */
+        forget_settings(sm);
     sm_set_state(sm, SM_MASTER);
+    sm->first_sweep = true;
     sm->stats.handovers++;
     sm->heavy_wanted = true;
     if (port != SM_NONE) {

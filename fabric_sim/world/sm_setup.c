@@ -228,6 +228,20 @@ static void fill_switch_info(struct sm *sm, const struct sm_request *request, ui
     mad_switch_info_encode(data, &info);
 }
 
+/* A switch port's table has one block: keys beyond it go into its holes. */
+static void gather_pkeys(uint16_t *pkeys)
+{
+    size_t hole = 0;
+
+    assert(pkeys);
+    for (size_t i = MAD_PKEYS_PER_BLOCK; i < PORT_PKEYS; i++) {
+        while (hole < MAD_PKEYS_PER_BLOCK && pkeys[hole])
+            hole++;
+        if (pkeys[i] && hole < MAD_PKEYS_PER_BLOCK && !PLANTED(sm_enforces_first_block))
+            pkeys[hole] = pkeys[i];
+    }
+}
+
 static void fill_pkeys(struct sm *sm, const struct sm_request *request, uint8_t *data,
                        uint32_t *modifier)
 {
@@ -242,6 +256,8 @@ static void fill_pkeys(struct sm *sm, const struct sm_request *request, uint8_t 
         end = &sm->view.ports[port->peer];
     }
     sm_wanted_pkeys(sm, &sm->records[end->record], wanted);
+    if (request->op == SM_OP_SET_ENFORCED)
+        gather_pkeys(wanted);
     mad_pkeys_encode(data, wanted + request->arg * MAD_PKEYS_PER_BLOCK);
 }
 

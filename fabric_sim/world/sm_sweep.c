@@ -183,11 +183,17 @@ static void light_switch_answer(struct sm *sm, const uint8_t *data)
 
 static void light_port_answer(struct sm *sm, uint32_t port, const uint8_t *data)
 {
+    const struct mad_port_info *last;
     struct mad_port_info info;
 
     assert(port < sm->view.port_count);
     mad_port_info_decode(data, &info);
-    if (info.port_state != sm->view.ports[port].info.port_state)
+    last = &sm->view.ports[port].info;
+    if (info.port_state != last->port_state)
+        sm->heavy_wanted = true;
+    /* another master came by, and took the switches' marks of changed links away */
+    if ((info.lid != last->lid || info.master_sm_lid != last->master_sm_lid) &&
+        !PLANTED(sm_blind_to_master))
         sm->heavy_wanted = true;
 }
 

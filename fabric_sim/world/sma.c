@@ -72,7 +72,7 @@ static void answer(void *object, uint64_t index)
     job->mad = NULL;
     job->next_free = sma->free_job;
     sma->free_job = (uint32_t)index;
-    if (!sma_mkey_allows(sma, port, mad)) {
+    if (!sma_mkey_allows(sma, port, mad, slid)) {
         sma->stats.discarded++;
         mad_free(mad);
         return;
@@ -345,8 +345,9 @@ void sma_attach(struct sma *sma, struct net_node *node)
     memset(agent->ports, 0, ports * sizeof(struct sma_port));
     sma->agents[index] = agent;
     if (net_node_kind(node) == NET_SWITCH)
-        net_node_set_owner(node,
-                           &(struct net_owner){.context = agent, .changed = sma_link_changed});
+        net_node_set_owner(node, &(struct net_owner){.context = agent,
+                                                     .changed = sma_link_changed,
+                                                     .power_lost = sma_power_lost});
 }
 
 void sma_set_latency(struct sma *sma, uint64_t answer_ns)

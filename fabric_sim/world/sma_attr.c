@@ -95,10 +95,10 @@ static void link_speed(const struct port_info *info, struct mad_port_info *out)
     out->link_speed_supported = out->link_speed_enabled = 7;
     out->link_speed_active = lane >= 8000 ? 4 : lane >= 4000 ? 2 : 1;
     out->link_speed_ext_supported = out->link_speed_ext_enabled = 7;
-    out->link_speed_ext_active = lane >= 24000 ? 2 : lane >= 13000 ? 1 : 0;
+    out->link_speed_ext_active = lane >= 48000 ? 4 : lane >= 24000 ? 2 : lane >= 13000 ? 1 : 0;
 }
 
-static uint32_t capability_mask(const struct net_port *port)
+uint32_t sma_capability_mask(const struct net_port *port)
 {
     const struct port_info *info = net_port_info(sma_lid_port(port));
     uint32_t mask = MAD_CAP_TRAP | MAD_CAP_SL_MAPPING | MAD_CAP_EXTENDED_SPEEDS;
@@ -110,8 +110,10 @@ static uint32_t capability_mask(const struct net_port *port)
     return mask;
 }
 
-static uint8_t phys_state(const struct port_info *info)
+static uint8_t phys_state(const struct port_info *info, bool disabled)
 {
+    if (disabled && !PLANTED(sm_disabled_polls))
+        return MAD_PHYS_DISABLED;
     return info->state == FABRIC_PORT_DOWN ? MAD_PHYS_POLLING : MAD_PHYS_LINK_UP;
 }
 
@@ -133,7 +135,7 @@ static void fill_settable(const struct port_info *info, const struct sma_port *s
     out->master_sm_lid = info->sm_lid;
     out->master_sm_sl = info->sm_sl;
     out->port_state = info->state;
-    out->port_phys_state = phys_state(info);
+    out->port_phys_state = phys_state(info, state->disabled);
     out->link_down_default_state = MAD_PHYS_POLLING;
     out->neighbor_mtu = info->active_mtu;
     out->oper_vls = vl_code(info->oper_vls);
@@ -156,7 +158,7 @@ static uint16_t get_port_info(struct sma *sma, struct net_port *in, struct mad *
     state = sma_port_of(sma, port);
     fill_settable(info, state, &out);
     link_speed(info, &out);
-    out.capability_mask = capability_mask(port);
+    out.capability_mask = sma_capability_mask(port);
     out.local_port_num = net_port_num(in);
     out.vl_cap = vl_code(info->vl_cap);
     out.mtu_cap = info->mtu_cap;

@@ -179,7 +179,7 @@ uint16_t sma_set_port_info(struct sma *sma, struct net_port *port, const uint8_t
 }
 
 /* Table 147: protected Sets always need the key, Gets from level 2 on. */
-bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *mad)
+bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *mad, uint16_t slid)
 {
     struct sma_port *state = sma_port_of(sma, sma_lid_port(port));
     struct mad_notice notice = {
@@ -195,6 +195,8 @@ bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *m
     sma->stats.mkey_violations++;
     if (state->m_key_violations < 0xFFFF)
         state->m_key_violations++;
+    if (!PLANTED(sm_mkey_trap_empty))
+        mad_describe_bad_mkey(mad, slid, &notice);
     sma_trap_raise(sma, port, &notice);
     return false;
 }

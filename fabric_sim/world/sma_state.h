@@ -69,11 +69,13 @@ struct net_port *sma_lid_port(const struct net_port *port);
 uint16_t sma_get(struct sma *sma, struct net_port *port, struct mad *mad);
 uint16_t sma_set(struct sma *sma, struct net_port *port, struct mad *mad);
 uint16_t sma_set_port_info(struct sma *sma, struct net_port *port, const uint8_t *data);
-bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *mad);
+bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *mad, uint16_t slid);
 
 void sma_trap_raise(struct sma *sma, struct net_port *port, const struct mad_notice *notice);
 void sma_trap_repress(struct sma *sma, struct net_port *port, const struct mad *mad);
 void sma_link_changed(void *agent, struct net_port *port, const struct port_info *before);
 void sma_traps_destroy(struct sma *sma);
+void sma_power_lost(void *agent); /* forgets what was set, and traps that are not repressed */
+uint32_t sma_capability_mask(const struct net_port *port); /* CapabilityMask of PortInfo */
 
 #endif

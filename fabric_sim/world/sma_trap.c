@@ -102,15 +102,48 @@ void sma_trap_repress(struct sma *sma, struct net_port *port, const struct mad *
     free(trap);
 }
 
-void sma_traps_destroy(struct sma *sma)
+/* Drops the traps of `node`; null: of every node. */
+static void drop_traps(struct sma *sma, const struct net_node *node)
 {
-    while (sma->traps) {
-        struct sma_trap *trap = sma->traps;
+    struct sma_trap **at = &sma->traps;
 
-        sma->traps = trap->next;
+    while (*at) {
+        struct sma_trap *trap = *at;
+
+        if (node && net_port_node(trap->port) != node) {
+            at = &trap->next;
+            continue;
+        }
+        *at = trap->next;
         sim_cancel(sma->sim, trap->timer);
         free(trap);
     }
+}
+
+void sma_traps_destroy(struct sma *sma)
+{
+    drop_traps(sma, NULL);
+    assert(!sma->traps);
+}
+
+void sma_power_lost(void *context)
+{
+    struct sma_agent *agent = context;
+    size_t count = (size_t)net_node_ports(agent->node) + 1;
+
+    assert(net_node_kind(agent->node) == NET_SWITCH);
+    agent->linear_fdb_top = agent->multicast_fdb_top = 0;
+    agent->life_time = 0;
+    agent->port_state_change = agent->has_sl_pairs = false;
+    for (size_t i = 0; i < count; i++) {
+        struct sma_port *port = &agent->ports[i];
+
+        port->m_key = 0;
+        port->m_key_violations = 0;
+        port->m_key_protect = port->vl_high_limit = 0;
+        port->disabled = false;
+    }
+    drop_traps(agent->sma, agent->node);
 }
 
 /* A link of a switch came or went: the bit that light sweeps read, and trap 128. What a manager
@@ -154,8 +187,10 @@ void sma_key_violation(struct sma *sma, struct net_port *port,
     };
 
     assert(violation->trap >= MAD_TRAP_BAD_PKEY && violation->trap <= MAD_TRAP_SWITCH_BAD_PKEY);
-    bytes_put64(notice.gid2, info->gid_prefix);
-    bytes_put64(notice.gid2 + 8, info->guid);
+    if (violation->trap != MAD_TRAP_SWITCH_BAD_PKEY) { /* a switch is not the destination */
+        bytes_put64(notice.gid2, info->gid_prefix);
+        bytes_put64(notice.gid2 + 8, info->guid);
+    }
     if (!PLANTED(sm_no_pkey_trap))
         sma_trap_raise(sma, port, &notice);
 }
@@ -167,7 +202,7 @@ void sma_capability_changed(struct sma *sma, struct net_port *port)
         .type = MAD_NOTICE_INFO,
         .trap_number = MAD_TRAP_CAPABILITY,
         .lid1 = info->lid,
-        .capability_mask = info->is_sm ? MAD_CAP_IS_SM : 0,
+        .capability_mask = sma_capability_mask(port),
     };
 
     sma_trap_raise(sma, port, &notice);

@@ -18,6 +18,7 @@
 #define IPOIB_TYPE 32   /* ARPHRD_INFINIBAND */
 #define ETHERNET_TYPE 1 /* ARPHRD_ETHER */
 #define CONTENT_MAX 256
+#define PCI_ROOT "pci0000:00"
 
 enum wanted { CONTENT, NAMES, LINK };
 
@@ -259,24 +260,46 @@ static void guid_file(struct walk *walk, const char *name, uint64_t guid)
          (unsigned)(guid & 0xffff));
 }
 
+/* Interfaces of InfiniBand ports come with the IPoIB module. */
+static bool has_interface(const struct sysfs_view *view, const struct sysfs_port *port)
+{
+    bool ib = port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
+    return port->netdev[0] && (!ib || view->ipoib_module || PLANTED(world_sysfs_module_ignored));
+}
+
+static void describe_device(struct walk *walk, const struct sysfs_device *device, bool in_class);
+static void describe_interface(struct walk *walk, const struct sysfs_device *device,
+                               const struct sysfs_port *port, bool in_class);
+
 /* What `device` of the device and of its interfaces points to: its PCI function. */
 static void describe_function(struct walk *walk, const struct sysfs_device *device)
 {
-    const char *outer, *inner;
+    const char *outer;
     file(walk, "vendor", "0x%04x\n", device->vendor_id == 0x02c9 ? 0x15b3 : device->vendor_id);
     file(walk, "device", "0x%04x\n", device->device_id);
     if (enter(walk, "infiniband", &outer)) {
-        if (enter(walk, device->name, &inner))
-            leave(walk, inner);
+        describe_device(walk, device, false);
         leave(walk, outer);
     }
     if (enter(walk, "net", &outer)) {
         for (uint8_t i = 0; i < device->port_count; i++) {
-            if (device->ports[i].netdev[0] && enter(walk, device->ports[i].netdev, &inner))
-                leave(walk, inner);
+            if (has_interface(walk->view, &device->ports[i]))
+                describe_interface(walk, device, &device->ports[i], false);
         }
         leave(walk, outer);
     }
+}
+
+/* An entry of a class is a link to the folder below the PCI function. */
+static bool enter_entry(struct walk *walk, const struct sysfs_device *device, const char *kind,
+                        const char *name, bool in_class, const char **outer)
+{
+    char target[CONTENT_MAX];
+    if (!in_class || PLANTED(world_sysfs_class_is_folder))
+        return enter(walk, name, outer);
+    snprintf(target, sizeof(target), "../../devices/" PCI_ROOT "/0000:%02x:00.0/%s/%.64s",
+             device->bus & 0xff, kind, name);
+    return enter_link(walk, name, target, outer);
 }
 
 static void describe_link_to_function(struct walk *walk, const struct sysfs_device *device)
@@ -290,10 +313,10 @@ static void describe_link_to_function(struct walk *walk, const struct sysfs_devi
     }
 }
 
-static void describe_device(struct walk *walk, const struct sysfs_device *device)
+static void describe_device(struct walk *walk, const struct sysfs_device *device, bool in_class)
 {
     const char *outer, *inner;
-    if (!enter(walk, device->name, &outer))
+    if (!enter_entry(walk, device, "infiniband", device->name, in_class, &outer))
         return;
     guid_file(walk, "node_guid", device->node_guid);
     guid_file(walk, "sys_image_guid", device->sys_image_guid);
@@ -335,13 +358,13 @@ static void address_text(const struct sysfs_port *port, char *out)
 }
 
 static void describe_interface(struct walk *walk, const struct sysfs_device *device,
-                               const struct sysfs_port *port)
+                               const struct sysfs_port *port, bool in_class)
 {
     bool ib = port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
     bool up = port->info->state == FABRIC_PORT_ACTIVE;
     char address[64];
     const char *outer;
-    if (!port->netdev[0] || !enter(walk, port->netdev, &outer))
+    if (!enter_entry(walk, device, "net", port->netdev, in_class, &outer))
         return;
     address_text(port, address);
     file(walk, "type", "%d\n", ib ? IPOIB_TYPE : ETHERNET_TYPE);
@@ -367,11 +390,27 @@ static void describe_interfaces(struct walk *walk)
     for (size_t i = 0; i < view->device_count; i++) {
         for (uint8_t j = 0; j < view->devices[i].port_count; j++) {
             const struct sysfs_port *port = &view->devices[i].ports[j];
-            bool ib = port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
-            if (!ib || view->ipoib_module || PLANTED(world_sysfs_module_ignored))
-                describe_interface(walk, &view->devices[i], port);
+            if (has_interface(view, port))
+                describe_interface(walk, &view->devices[i], port, true);
         }
     }
+}
+
+static void describe_functions(struct walk *walk)
+{
+    const struct sysfs_view *view = walk->view;
+    const char *outer, *inner;
+    if (!enter(walk, PCI_ROOT, &outer))
+        return;
+    for (size_t i = 0; i < view->device_count; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "0000:%02x:00.0", view->devices[i].bus & 0xff);
+        if (!enter(walk, name, &inner))
+            continue;
+        describe_function(walk, &view->devices[i]);
+        leave(walk, inner);
+    }
+    leave(walk, outer);
 }
 
 static void describe(struct walk *walk)
@@ -381,13 +420,17 @@ static void describe(struct walk *walk)
     if (enter(walk, "class", &outer)) {
         if (view->device_count && enter(walk, "infiniband", &inner)) {
             for (size_t i = 0; i < view->device_count; i++)
-                describe_device(walk, &view->devices[i]);
+                describe_device(walk, &view->devices[i], true);
             leave(walk, inner);
         }
         if (enter(walk, "net", &inner)) {
             describe_interfaces(walk);
             leave(walk, inner);
         }
+        leave(walk, outer);
+    }
+    if (view->device_count && enter(walk, "devices", &outer)) {
+        describe_functions(walk);
         leave(walk, outer);
     }
     if (enter(walk, "module", &outer)) {

@@ -22,18 +22,22 @@
 #include "src/config/client_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
+#include "src/rail/said.h"
 #include "src/wire/channel.h"
 
 #define CLIENT_OPERATIONS 16u
 #define CLIENT_JOBS 64u
 #define CLIENT_ATTEMPTS 16u                        /* of one operation */
 #define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
+#define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
+#define CLIENT_SETTLED (10ull * 1000000000ull)     /* ns: what stood so long was no flapping */
+#define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
 #define CLIENT_BACKOFF_FIRST (100ull * 1000000ull) /* ns */
 #define CLIENT_BACKOFF_LAST (30ull * 1000000000ull)
 
 enum client_cookie {
     CLIENT_STREAM = 1,   /* peer */
-    CLIENT_PEER_TIMER,   /* peer: reconnect */
+    CLIENT_PEER_TIMER,   /* peer: reconnect, or no answer */
     CLIENT_LINK_TIMER,   /* peer * RAIL_MAX + rail */
     CLIENT_WINDOW,       /* operation */
     CLIENT_PROBE_WINDOW, /* peer * RAIL_MAX + rail, generation of the link */
@@ -77,9 +81,15 @@ struct client_link {
     struct client_buffer probe;
     fabric_window probe_window; /* id 0: none */
     uint32_t probe_epoch;
+    uint32_t revoked;    /* generation in which a window was revoked under a request */
+    bool probed_again;   /* after the first failure of its probe */
+    uint8_t server_rail; /* once accepted */
+    uint64_t up_since;   /* ns */
+    struct rail_said said;
     uint64_t backoff; /* ns */
     fabric_timer timer;
     uint32_t timer_serial;
+    bool timer_missed; /* could not be set: the tick does its work */
 };
 
 enum client_peer_state {
@@ -96,10 +106,12 @@ struct client_peer {
     uint32_t stream_serial;
     uint8_t rails; /* the server's */
     bool fell_back;
-    bool may_return; /* fell back only because no rail was ever ready */
-    bool start_over; /* the time to wait for rails at the start has passed */
-    uint64_t backoff;
+    bool may_return;                      /* fell back only because no rail was ever ready */
+    bool start_over;                      /* the time to wait for rails at the start has passed */
+    uint64_t backoff, ready_since, heard; /* ns */
+    fabric_timer timer;
     uint32_t timer_serial;
+    bool timer_missed; /* could not be set: the tick does its work */
     struct client_link links[RAIL_MAX];
 };
 
@@ -135,6 +147,9 @@ struct client_operation {
     uint32_t next;        /* bulk sent or received */
     struct wire_tag tag;
     bool answered; /* GET over TCP: RESULT came, bulk follows */
+    bool prepared; /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
+    bool doubt;    /* the answer to a COMMIT was lost: no failure is told before the deadline */
+    bool revoking; /* the window goes ahead of the end of the attempt */
 
     enum fabric_error error; /* of the attempt, then of the operation */
     char detail[WIRE_DETAIL];
@@ -162,6 +177,8 @@ struct client {
     struct client_buffer buffers[CLIENT_OPERATIONS]; /* one for each position */
     struct client_job *jobs[CLIENT_JOBS];
     uint32_t serial, rotation;
+    uint8_t instance[WIRE_INSTANCE_BYTES];
+    bool tick_missed; /* could not be set: tried again at every event */
     uint64_t next_id;
     struct client_counters counters;
 };
@@ -190,6 +207,8 @@ void client_buffer_free(struct client_buffer *b);
 void client_peer_connect(struct client *c, struct client_peer *p);
 void client_peer_event(struct client *c, const struct fabric_event *event);
 void client_peer_timer(struct client *c, uint64_t cookie);
+/* What is due without a timer: those that could not be set, and silence. */
+void client_peer_tick(struct client *c, struct client_peer *p);
 void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error);
 /* False when the connection is lost by now. */
 bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m);
@@ -219,6 +238,9 @@ void client_peer_rail_changed(struct client *c, struct client_peer *p,
 void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
                      enum fabric_error reason, const char *detail, bool again);
 void client_link_timer(struct client *c, uint64_t cookie);
+/* The device says that a queue pair is broken. */
+void client_queue_pair_broke(struct client *c, const struct fabric_async *async);
+void client_link_tick(struct client *c, struct client_peer *p, uint32_t rail);
 /* Our own port changed. */
 void client_rail_changed(struct client *c, uint32_t rail);
 void client_rail_report(struct client *c, uint32_t rail);
@@ -238,6 +260,8 @@ bool client_operation_step(struct client *c, struct client_operation *op);
 void client_attempt_end(struct client *c, struct client_operation *op, enum fabric_error error,
                         const char *detail, bool retry);
 void client_operation_result(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_operation_prepared(struct client *c, struct client_peer *p,
+                               const struct wire_message *m);
 void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
 /* Its window has been opened, or could not be. */
 void client_operation_lent(struct client *c, const struct fabric_event *event);

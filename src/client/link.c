@@ -14,7 +14,9 @@ static void set_timer(struct client *c, struct client_peer *p, uint32_t rail, ui
     struct client_link *l = &p->links[rail];
     uint64_t cookie =
         client_cookie(CLIENT_LINK_TIMER, p->index * RAIL_MAX + rail, ++l->timer_serial);
-    fabric_timer_set(c->fabric, client_now(c) + after, cookie, &l->timer);
+    l->timer_missed = fabric_timer_set(c->fabric, client_now(c) + after, cookie, &l->timer) != 0;
+    if (l->timer_missed)
+        l->timer = (fabric_timer){0};
 }
 
 static void clear_timer(struct client *c, struct client_link *l)
@@ -23,6 +25,7 @@ static void clear_timer(struct client *c, struct client_link *l)
     if (l->timer.id)
         fabric_timer_cancel(c->fabric, l->timer, &was_pending);
     l->timer = (fabric_timer){0};
+    l->timer_missed = false;
 }
 
 static void report_link(struct client *c, const struct client_peer *p, uint32_t rail)
@@ -55,15 +58,22 @@ static void close_probe(struct client *c, uint32_t rail, struct client_link *l)
     l->probe_window = (fabric_window){0};
 }
 
-/* What was under way over the link is tried again, each when nothing can touch its buffer. */
+/* What was under way over the link is tried again, each when nothing can touch its buffer; a PUT
+ * that waits for the answer to its COMMIT needs the link no more. */
 static void restart_operations(struct client *c, const struct client_peer *p, uint32_t rail,
                                enum fabric_error reason)
 {
     for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
         struct client_operation *op = &c->operations[i];
-        bool under_way = op->state == CLIENT_SENT || op->state == CLIENT_LENDING;
+        bool under_way = (op->state == CLIENT_SENT && !op->prepared) || op->state == CLIENT_LENDING;
         if (under_way && op->peer == p->index && op->way == WIRE_WAY_RC && op->rail == rail)
             client_attempt_end(c, op, reason, "the link ended", true);
+        else if (op->state == CLIENT_SENT && op->peer == p->index && op->window.id &&
+                 op->rail == rail) {
+            fabric_window_revoke(c->fabric, op->window);
+            op->window = (fabric_window){0};
+            op->revoking = true;
+        }
     }
 }
 
@@ -73,6 +83,8 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     assert(c && p && rail < RAIL_MAX && reason);
     struct client_link *l = &p->links[rail];
     bool was_up = l->state == CLIENT_LINK_UP;
+    if (was_up && client_now(c) - l->up_since >= CLIENT_SETTLED)
+        l->backoff = 0;
     l->state = CLIENT_LINK_DOWN;
     l->reason = reason;
     snprintf(l->detail, sizeof l->detail, "%s", detail);
@@ -94,13 +106,16 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
 static void give_up(struct client *c, struct client_peer *p, uint32_t rail,
                     enum fabric_error reason, const char *detail)
 {
+    struct client_link *l = &p->links[rail];
     struct wire_message m = {.type = WIRE_LINK_DOWN,
                              .rail = (uint8_t)rail,
-                             .generation = p->links[rail].generation,
+                             .generation = l->generation,
                              .error = rail_mirror(reason)};
+    char more[RAIL_SAID_MORE];
     snprintf(m.detail, sizeof m.detail, "%s", detail);
-    rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: RDMA refused: %s: %s",
-             c->config.servers[p->index], rail, error_name(reason), detail);
+    if (rail_said_is_due(&l->said, reason, detail, client_now(c), more))
+        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: RDMA refused: %s: %s%s",
+                 c->config.servers[p->index], rail, error_name(reason), detail, more);
     client_link_end(c, p, rail, reason, detail, true);
     client_peer_send(c, p, &m);
     client_peer_judge(c, p);
@@ -209,6 +224,7 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
         return;
     }
     l->accept = *m;
+    l->server_rail = m->server_rail;
     l->state = CLIENT_LINK_RESOLVING;
 }
 
@@ -270,9 +286,13 @@ void client_link_up(struct client *c, struct client_peer *p, const struct wire_m
     l->state = CLIENT_LINK_UP;
     l->reason = FABRIC_OK;
     l->ever_up = true;
-    l->backoff = 0;
-    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, path MTU %u",
-             c->config.servers[p->index], m->rail, fabric_mtu_bytes(l->path.path_mtu));
+    l->up_since = client_now(c);
+    l->probed_again = false;
+    l->said = (struct rail_said){0};
+    char path[RAIL_PATH_TEXT];
+    rail_path_text(&c->rails[m->rail], &l->path, path);
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, %s",
+             c->config.servers[p->index], m->rail, path);
     report_link(c, p, m->rail);
     client_peer_judge(c, p);
 }
@@ -281,7 +301,21 @@ void client_link_up(struct client *c, struct client_peer *p, const struct wire_m
 static bool is_peer_waiting(enum fabric_error error)
 {
     return error == ERR_PEER_NO_LID || error == ERR_PORT_DOWN || error == ERR_DEVICE_REMOVED ||
-           error == ERR_WAITING_FOR_SM;
+           error == ERR_WAITING_FOR_SM || error == ERR_GID_NONE;
+}
+
+/* What does not speak against the rail. An operation that gave up took its window away while the
+ * server was using it, and the queue pair, shared with innocent ones, went with it (MK-A4). And one
+ * failed probe may have met a moment's outage: it is repeated once. */
+static bool is_no_fault(struct client_link *l, const struct wire_message *m)
+{
+    if (l->state == CLIENT_LINK_UP)
+        return m->error == ERR_REMOTE_ACCESS && l->revoked == l->generation &&
+               !PLANTED(client_revoked_blamed);
+    if (l->state != CLIENT_LINK_PROBED || m->error != ERR_PROBE_FAILED || l->probed_again)
+        return false;
+    l->probed_again = true;
+    return true;
 }
 
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m)
@@ -290,39 +324,75 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     struct client_link *l = current(c, p, m);
     if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
         return;
-    char detail[WIRE_DETAIL + RAIL_EXPLAIN], violations[RAIL_EXPLAIN];
+    if (is_no_fault(l, m)) {
+        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
+                 c->config.servers[p->index], m->rail, error_name(m->error), m->detail);
+        client_link_end(c, p, m->rail, m->error, m->detail, false);
+        client_link_begin(c, p, m->rail);
+        client_peer_judge(c, p);
+        return;
+    }
+    char detail[WIRE_DETAIL + RAIL_EXPLAIN], violations[RAIL_EXPLAIN], more[RAIL_SAID_MORE];
     bool unanswered = m->error == ERR_RETRY_EXCEEDED || m->error == ERR_PROBE_FAILED;
     rail_explain(&c->rails[m->rail], &l->pair, unanswered ? ERR_RETRY_EXCEEDED : m->error,
                  violations);
     snprintf(detail, sizeof detail, "%s%s", m->detail, violations);
-    rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s %s: %s",
-             c->config.servers[p->index], m->rail,
-             l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
-             error_name(m->error), detail);
+    if (rail_said_is_due(&l->said, m->error, m->detail, client_now(c), more))
+        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s %s: %s%s",
+                 c->config.servers[p->index], m->rail,
+                 l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
+                 error_name(m->error), detail, more);
     l->peer_waits = is_peer_waiting(m->error);
     client_link_end(c, p, m->rail, m->error, detail, true);
     client_peer_judge(c, p);
 }
 
+/* The answer to a LINK_REQUEST that is out is judged by what the server's rail is now. */
+static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
+                        const struct wire_message *m)
+{
+    struct client_link *l = &p->links[rail];
+    bool only = p->rails == 1, used = l->state != CLIENT_LINK_DOWN && l->server_rail == m->rail;
+    bool unanswered = l->state == CLIENT_LINK_LENDING || l->state == CLIENT_LINK_REQUESTED;
+    if (unanswered)
+        return;
+    if (l->state != CLIENT_LINK_DOWN && !used)
+        return;
+    if (used || (m->error && only)) {
+        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: its port changed: %s: %s",
+                 c->config.servers[p->index], rail, error_name(m->error), m->detail);
+        client_link_end(c, p, rail, m->error ? m->error : ERR_STALE_GENERATION, m->detail, false);
+        l->peer_waits = is_peer_waiting(m->error);
+    }
+    l->backoff = 0;
+    if (!m->error || (used && !only)) /* it may have another rail for us */
+        client_link_begin(c, p, rail);
+}
+
 void client_peer_rail_changed(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     assert(c && p && m);
-    for (uint32_t i = 0; i < c->rail_count && p->state == CLIENT_PEER_READY; i++) {
-        struct client_link *l = &p->links[i];
-        if (p->rails == 0 || i % p->rails != m->rail)
-            continue;
-        enum fabric_error reason = m->error ? m->error : ERR_STALE_GENERATION;
-        if (l->state != CLIENT_LINK_DOWN || m->error) {
-            rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: its port changed: %s: %s",
-                     c->config.servers[p->index], i, error_name(m->error), m->detail);
-            client_link_end(c, p, i, reason, m->detail, false);
-        }
-        l->peer_waits = is_peer_waiting(m->error);
-        l->backoff = 0;
-        if (!m->error)
-            client_link_begin(c, p, i);
-    }
+    for (uint32_t i = 0; i < c->rail_count && p->state == CLIENT_PEER_READY; i++)
+        follow_rail(c, p, i, m);
     client_peer_judge(c, p);
+}
+
+static void link_is_due(struct client *c, struct client_peer *p, uint32_t rail)
+{
+    struct client_link *l = &p->links[rail];
+    l->timer = (fabric_timer){0};
+    l->timer_missed = false;
+    if (l->state == CLIENT_LINK_DOWN)
+        client_link_begin(c, p, rail);
+    else if (l->state != CLIENT_LINK_UP)
+        give_up(c, p, rail, ERR_TIMEOUT, "the server did not answer about this link");
+}
+
+void client_link_tick(struct client *c, struct client_peer *p, uint32_t rail)
+{
+    assert(c && p && rail < c->rail_count);
+    if (p->links[rail].timer_missed)
+        link_is_due(c, p, rail);
 }
 
 void client_link_timer(struct client *c, uint64_t cookie)
@@ -330,14 +400,8 @@ void client_link_timer(struct client *c, uint64_t cookie)
     assert(c);
     struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
     uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
-    struct client_link *l = &p->links[rail];
-    if (l->timer_serial != (uint32_t)cookie)
-        return;
-    l->timer = (fabric_timer){0};
-    if (l->state == CLIENT_LINK_DOWN)
-        client_link_begin(c, p, rail);
-    else if (l->state != CLIENT_LINK_UP)
-        give_up(c, p, rail, ERR_TIMEOUT, "the server did not answer about this link");
+    if (p->links[rail].timer_serial == (uint32_t)cookie)
+        link_is_due(c, p, rail);
 }
 
 void client_rail_report(struct client *c, uint32_t rail)
@@ -388,4 +452,18 @@ void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async
     bool changed = event ? rail_judge_event(r, event) : rail_judge(r);
     if (changed)
         client_rail_changed(c, rail);
+}
+
+void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
+{
+    assert(c && async);
+    if (async->type != FABRIC_ASYNC_QP_FATAL || !async->qp.id)
+        return;
+    for (uint32_t i = 0; i < c->config.server_count; i++) {
+        for (uint32_t k = 0; k < c->rail_count; k++) {
+            struct client_link *l = &c->peers[i].links[k];
+            if (l->state != CLIENT_LINK_DOWN && l->pair.qp.id == async->qp.id)
+                give_up(c, &c->peers[i], k, ERR_FLUSHED, "the device says that it is broken");
+        }
+    }
 }

@@ -24,6 +24,33 @@ struct client_operation *client_operation_new(struct client *c, enum wire_type t
     return NULL;
 }
 
+static bool has_data(const struct client_operation *op)
+{
+    return op->type == WIRE_PUT || op->type == WIRE_GET;
+}
+
+static void done(struct client *c, struct client_operation *op)
+{
+    bool was_pending;
+    if (op->timer_set)
+        fabric_timer_cancel(c->fabric, op->timer, &was_pending);
+    op->timer_set = false;
+    c->counters.failed += op->error != FABRIC_OK;
+    if (!op->error) { /* it works: the next fault begins to count anew */
+        struct client_peer *p = &c->peers[op->peer];
+        p->backoff = 0;
+        if (op->way == WIRE_WAY_RC)
+            p->links[op->rail].backoff = 0;
+    }
+    if (!op->error && has_data(op)) {
+        if (op->way == WIRE_WAY_RC)
+            c->counters.rdma_bytes += op->length;
+        else
+            c->counters.tcp_bytes += op->length;
+    }
+    op->state = CLIENT_DONE;
+}
+
 void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout)
 {
     assert(c && op && op->state == CLIENT_FREE && op->key_length && timeout);
@@ -41,6 +68,11 @@ void client_operation_start(struct client *c, struct client_operation *op, uint6
     op->state = CLIENT_QUEUED;
     op->kicked = true;
     c->counters.operations++;
+    if (op->timer_set)
+        return;
+    op->error = ERR_RESOURCES_EXHAUSTED; /* without a deadline it would hang (MK-F4) */
+    snprintf(op->detail, sizeof op->detail, "its timer could not be set");
+    done(c, op);
 }
 
 /* ------------------------------------------------------------------ choosing a way */
@@ -130,11 +162,6 @@ static enum choice choose(struct client *c, struct client_operation *op)
 
 /* ------------------------------------------------------------------ sending */
 
-static bool has_data(const struct client_operation *op)
-{
-    return op->type == WIRE_PUT || op->type == WIRE_GET;
-}
-
 static uint32_t wanted_length(const struct client_operation *op)
 {
     return op->type == WIRE_PUT ? op->length : op->room;
@@ -175,7 +202,7 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     op->id = ++c->next_id;
     op->attempts++;
     op->next = 0;
-    op->answered = false;
+    op->answered = op->prepared = false;
     op->way = has_data(op) ? way : WIRE_WAY_TCP;
     op->error = FABRIC_OK;
     op->detail[0] = 0;
@@ -212,22 +239,6 @@ void client_operation_lent(struct client *c, const struct fabric_event *event)
     not_lent(c, op, event->u.window.error);
 }
 
-static void done(struct client *c, struct client_operation *op)
-{
-    bool was_pending;
-    if (op->timer_set)
-        fabric_timer_cancel(c->fabric, op->timer, &was_pending);
-    op->timer_set = false;
-    c->counters.failed += op->error != FABRIC_OK;
-    if (!op->error && has_data(op)) {
-        if (op->way == WIRE_WAY_RC)
-            c->counters.rdma_bytes += op->length;
-        else
-            c->counters.tcp_bytes += op->length;
-    }
-    op->state = CLIENT_DONE;
-}
-
 bool client_operation_step(struct client *c, struct client_operation *op)
 {
     assert(c && op);
@@ -240,6 +251,8 @@ bool client_operation_step(struct client *c, struct client_operation *op)
     op->kicked = false;
     enum choice choice = choose(c, op);
     op->kicked = false; /* choosing may have kicked what it has just looked at */
+    if (choice == CHOICE_FAIL && op->doubt)
+        choice = CHOICE_WAIT; /* for the deadline: the earlier COMMIT may still be taken */
     if (choice == CHOICE_FAIL)
         done(c, op);
     else if (choice != CHOICE_WAIT)
@@ -271,9 +284,9 @@ static void settle(struct client *c, struct client_operation *op)
         bool away = p->state != CLIENT_PEER_READY;
         op->error = away ? ERR_UNREACHABLE : ERR_TIMEOUT;
         snprintf(op->detail, sizeof op->detail, "%s: %s", c->config.servers[p->index],
-                 away ? error_name(p->reason) : "the deadline passed");
+                 away ? error_name(p->reason ? p->reason : ERR_TIMEOUT) : "the deadline passed");
         done(c, op);
-    } else if (op->error && op->retry && op->attempts < CLIENT_ATTEMPTS) {
+    } else if (op->error && op->retry && (op->attempts < CLIENT_ATTEMPTS || op->doubt)) {
         c->counters.retries++;
         op->state = CLIENT_QUEUED;
         op->kicked = true;
@@ -287,8 +300,12 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
 {
     assert(c && op && op->state >= CLIENT_QUEUED && op->state <= CLIENT_SENT);
     bool tell = error && op->state == CLIENT_SENT;
+    struct client_link *link = &c->peers[op->peer].links[op->rail];
     op->error = error;
     op->retry = retry;
+    op->doubt = op->doubt || (op->prepared && error && retry);
+    if (tell && op->window.id && link->generation == op->generation)
+        link->revoked = op->generation;
     snprintf(op->detail, sizeof op->detail, "%s", detail);
     const struct wire_message cancel = {.type = WIRE_CANCEL, .id = op->id};
     fabric_window window = op->window;
@@ -299,7 +316,7 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
                  (error && retry && PLANTED(client_retry_unrevoked));
     if (window.id && !early)
         fabric_window_revoke(c->fabric, window);
-    if (!window.id || early)
+    if ((!window.id && !op->revoking) || early)
         settle(c, op);
     if (tell) /* may end the connection and with it other attempts, not this one */
         client_peer_send(c, &c->peers[op->peer], &cancel);
@@ -309,7 +326,10 @@ void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window w
 {
     assert(c && window.id);
     struct client_operation *op = &c->operations[client_cookie_slot(cookie)];
-    if (op->serial == (uint32_t)cookie && op->state == CLIENT_REVOKING)
+    if (op->serial != (uint32_t)cookie)
+        return;
+    op->revoking = false;
+    if (op->state == CLIENT_REVOKING)
         settle(c, op);
 }
 
@@ -320,7 +340,7 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
     if (op->serial != (uint32_t)cookie || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return;
     op->timer_set = false;
-    op->expired = op->state != CLIENT_REVOKING || op->error;
+    op->expired = op->state != CLIENT_REVOKING || (op->error && op->retry);
     if (op->state != CLIENT_REVOKING)
         client_attempt_end(c, op, ERR_TIMEOUT, "the deadline passed", false);
 }
@@ -351,6 +371,7 @@ void client_operation_result(struct client *c, struct client_peer *p, const stru
     if (!op || op->answered)
         return; /* of an attempt that is over */
     op->found = m->found != 0;
+    op->prepared = op->doubt = false; /* what the server says now it says for good */
     if (m->error) {
         client_attempt_end(c, op, m->error, m->detail, is_retriable(m->error));
         return;
@@ -367,6 +388,27 @@ void client_operation_result(struct client *c, struct client_peer *p, const stru
             return; /* the bytes follow */
     }
     client_attempt_end(c, op, FABRIC_OK, "", false);
+}
+
+/* The lease is what is left of the operation's time, less what clocks may differ by; it began when
+ * the server sent PREPARED, so it ends there before the deadline does here (MK-A4). */
+void client_operation_prepared(struct client *c, struct client_peer *p,
+                               const struct wire_message *m)
+{
+    assert(c && p && m);
+    struct client_operation *op = by_id(c, p, m->id);
+    uint64_t now = client_now(c);
+    if (!op || op->prepared || now >= op->deadline)
+        return;
+    if (op->type != WIRE_PUT || (op->way == WIRE_WAY_TCP && op->next < op->length)) {
+        client_peer_lost(c, p, ERR_FRAME_INVALID);
+        return;
+    }
+    uint64_t left = op->deadline - now;
+    const struct wire_message commit = {
+        .type = WIRE_COMMIT, .id = op->id, .lease = left - left / 256};
+    op->prepared = true;
+    client_peer_send(c, p, &commit);
 }
 
 void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m)

@@ -29,6 +29,17 @@ static void kick(struct client *c, const struct client_peer *p)
 
 /* ------------------------------------------------------------------ the control stream */
 
+static void set_timer(struct client *c, struct client_peer *p, uint64_t after)
+{
+    bool was_pending;
+    if (p->timer.id)
+        fabric_timer_cancel(c->fabric, p->timer, &was_pending);
+    uint64_t cookie = client_cookie(CLIENT_PEER_TIMER, p->index, ++p->timer_serial);
+    p->timer_missed = fabric_timer_set(c->fabric, client_now(c) + after, cookie, &p->timer) != 0;
+    if (p->timer_missed)
+        p->timer = (fabric_timer){0};
+}
+
 void client_peer_connect(struct client *c, struct client_peer *p)
 {
     fabric_stream stream;
@@ -40,6 +51,8 @@ void client_peer_connect(struct client *c, struct client_peer *p)
     if (!error)
         error = wire_channel_open(c->fabric, stream, WIRE_CLIENT, c->config.auth_key, &p->channel);
     p->state = CLIENT_PEER_CONNECTING;
+    if (!PLANTED(client_connect_untimed))
+        set_timer(c, p, CLIENT_CONNECT_TIME);
     if (error)
         client_peer_lost(c, p, error);
 }
@@ -47,10 +60,11 @@ void client_peer_connect(struct client *c, struct client_peer *p)
 /* Every attempt over this stream is over; the links' control is gone, so the links are. */
 void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error)
 {
-    fabric_timer timer;
     assert(c && p && error);
     if (p->state == CLIENT_PEER_DOWN)
         return;
+    if (p->state == CLIENT_PEER_READY && client_now(c) - p->ready_since >= CLIENT_SETTLED)
+        p->backoff = 0;
     if (p->reason != error || p->state == CLIENT_PEER_READY) /* said once, not at every attempt */
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
                  address_of(c, p), error_name(error),
@@ -69,17 +83,39 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
     p->backoff = p->backoff ? p->backoff * 2 : CLIENT_BACKOFF_FIRST;
     if (p->backoff > CLIENT_BACKOFF_LAST)
         p->backoff = CLIENT_BACKOFF_LAST;
-    fabric_timer_set(c->fabric, client_now(c) + client_jitter(c, p->backoff),
-                     client_cookie(CLIENT_PEER_TIMER, p->index, ++p->timer_serial), &timer);
+    set_timer(c, p, client_jitter(c, p->backoff));
     kick(c, p);
+}
+
+static void peer_is_due(struct client *c, struct client_peer *p)
+{
+    p->timer = (fabric_timer){0};
+    p->timer_missed = false;
+    if (p->state == CLIENT_PEER_DOWN)
+        client_peer_connect(c, p);
+    else if (p->state == CLIENT_PEER_CONNECTING)
+        client_peer_lost(c, p, ERR_TIMEOUT);
 }
 
 void client_peer_timer(struct client *c, uint64_t cookie)
 {
     assert(c);
     struct client_peer *p = &c->peers[client_cookie_slot(cookie)];
-    if (p->timer_serial == (uint32_t)cookie && p->state == CLIENT_PEER_DOWN)
-        client_peer_connect(c, p);
+    if (p->timer_serial == (uint32_t)cookie)
+        peer_is_due(c, p);
+}
+
+void client_peer_tick(struct client *c, struct client_peer *p)
+{
+    const struct wire_message ping = {.type = WIRE_PING};
+    assert(c && p);
+    if (p->timer_missed)
+        peer_is_due(c, p);
+    uint64_t silent = client_now(c) - p->heard;
+    if (p->state == CLIENT_PEER_READY && silent >= CLIENT_SILENCE)
+        client_peer_lost(c, p, ERR_TIMEOUT);
+    else if (p->state == CLIENT_PEER_READY && silent >= CLIENT_SILENCE / 3)
+        client_peer_send(c, p, &ping);
 }
 
 bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m)
@@ -98,7 +134,11 @@ static void welcome(struct client *c, struct client_peer *p, const struct wire_m
     p->state = CLIENT_PEER_READY;
     p->reason = FABRIC_OK;
     p->rails = m->rails;
-    p->backoff = 0;
+    p->ready_since = client_now(c);
+    struct wire_message instance = {.type = WIRE_INSTANCE};
+    memcpy(instance.instance, c->instance, sizeof instance.instance);
+    if (!client_peer_send(c, p, &instance))
+        return;
     rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: connected, %u rails there", address_of(c, p),
              m->rails);
     for (uint32_t i = 0; i < c->rail_count; i++)
@@ -135,6 +175,14 @@ static void take(struct client *c, struct client_peer *p, const struct wire_mess
     case WIRE_BULK:
         client_operation_bulk(c, p, m);
         break;
+    case WIRE_PREPARED:
+        client_operation_prepared(c, p, m);
+        break;
+    case WIRE_PING:
+        client_peer_send(c, p, &(const struct wire_message){.type = WIRE_PONG});
+        break;
+    case WIRE_PONG:
+        break;
     default:
         client_peer_lost(c, p, ERR_FRAME_INVALID);
         break;
@@ -144,6 +192,7 @@ static void take(struct client *c, struct client_peer *p, const struct wire_mess
 static void receive(struct client *c, struct client_peer *p)
 {
     const uint32_t serial = p->stream_serial;
+    p->heard = client_now(c);
     while (p->channel && p->stream_serial == serial) {
         struct wire_message m;
         bool got = false;
@@ -209,10 +258,25 @@ static bool never_ready(const struct client *c, const struct client_peer *p)
     return c->rail_count > 0;
 }
 
+/* The rail whose reason tells most: one that is ready here and was refused there. */
+static uint32_t telling_rail(const struct client *c, const struct client_peer *p)
+{
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        if (c->rails[i].state == RAIL_READY && p->links[i].reason)
+            return i;
+    }
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        if (c->rails[i].state == RAIL_REFUSED)
+            return i;
+    }
+    return 0;
+}
+
 static void fall_back(struct client *c, struct client_peer *p)
 {
-    const struct client_link *l = &p->links[0];
-    const struct rail *r = &c->rails[0];
+    uint32_t rail = telling_rail(c, p);
+    const struct client_link *l = &p->links[rail];
+    const struct rail *r = &c->rails[rail];
     enum fabric_error why = ERR_RDMA_REQUIRED;
     const char *detail = "no RDMA device";
     if (c->rail_count) {

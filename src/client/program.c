@@ -91,6 +91,7 @@ static enum fabric_error set_timers(struct client *c)
 {
     fabric_timer timer;
     uint64_t now = client_now(c);
+    fabric_entropy(c->fabric, c->instance, sizeof c->instance);
     enum fabric_error error = fabric_timer_set(c->fabric, now + c->config.rdma.start_wait,
                                                client_cookie(CLIENT_START_WAIT, 0, 0), &timer);
     if (!error)
@@ -164,13 +165,23 @@ static void start_is_over(struct client *c)
     }
 }
 
-static void requery(struct client *c)
+static void set_tick(struct client *c)
 {
     fabric_timer timer;
+    c->tick_missed = fabric_timer_set(c->fabric, client_now(c) + RAIL_REQUERY,
+                                      client_cookie(CLIENT_REQUERY, 0, 0), &timer) != 0;
+}
+
+static void tick(struct client *c)
+{
+    set_tick(c);
     for (uint32_t i = 0; i < c->rail_count; i++)
         client_rail_look(c, i, NULL);
-    fabric_timer_set(c->fabric, client_now(c) + RAIL_REQUERY, client_cookie(CLIENT_REQUERY, 0, 0),
-                     &timer);
+    for (uint32_t i = 0; i < c->config.server_count; i++) {
+        client_peer_tick(c, &c->peers[i]);
+        for (uint32_t k = 0; k < c->rail_count; k++)
+            client_link_tick(c, &c->peers[i], k);
+    }
 }
 
 static void take_timer(struct client *c, uint64_t cookie)
@@ -189,7 +200,7 @@ static void take_timer(struct client *c, uint64_t cookie)
         start_is_over(c);
         break;
     default:
-        requery(c);
+        tick(c);
         break;
     }
 }
@@ -204,6 +215,7 @@ static void judge_refusals_again(struct client *c, uint32_t rail)
 
 static void take_async(struct client *c, const struct fabric_async *async)
 {
+    client_queue_pair_broke(c, async);
     for (uint32_t i = 0; i < c->rail_count; i++) {
         if (!rail_concerned(&c->rails[i], async))
             continue;
@@ -216,6 +228,8 @@ static void client_event(void *state, const struct fabric_event *event)
 {
     struct client *c = state;
     assert(c && event);
+    if (c->tick_missed)
+        set_tick(c);
     switch (event->type) {
     case FABRIC_EVENT_ASYNC:
         take_async(c, &event->u.async);

@@ -33,6 +33,13 @@ static const char *port_state_name(enum fabric_port_state state)
     return state <= FABRIC_PORT_ACTIVE ? names[state] : "unknown";
 }
 
+static void device_is_gone(struct rail *rail, struct rail_verdict *v, enum fabric_error error)
+{
+    rail->device_lost = true;
+    conclude(v, RAIL_WAITING, ERR_DEVICE_REMOVED, "the device does not answer (%s)",
+             error_name(error));
+}
+
 /* The configured port, or the first ACTIVE one; the one used so far when none is. */
 static bool choose_port(struct rail *rail, struct rail_verdict *v, struct fabric_port_attr *attr)
 {
@@ -55,11 +62,8 @@ static bool choose_port(struct rail *rail, struct rail_verdict *v, struct fabric
             v->port_num = n;
         }
     }
-    if (error) {
-        rail->device_lost = true;
-        conclude(v, RAIL_WAITING, ERR_DEVICE_REMOVED, "the device does not answer (%s)",
-                 error_name(error));
-    }
+    if (error)
+        device_is_gone(rail, v, error);
     return !error;
 }
 
@@ -94,7 +98,13 @@ static bool pkey_by_value(struct rail *rail, struct rail_verdict *v, uint32_t le
     uint16_t wanted = (uint16_t)rail->config->pkey, index;
     size_t count = length < MAX_TABLE ? length : MAX_TABLE;
     for (size_t i = 0; i < count; i++) {
-        if (fabric_pkey_query(rail->fabric, rail->device, v->port_num, (uint32_t)i, &table[i]))
+        enum fabric_error error =
+            fabric_pkey_query(rail->fabric, rail->device, v->port_num, (uint32_t)i, &table[i]);
+        if (error == ERR_DEVICE_REMOVED) {
+            device_is_gone(rail, v, error);
+            return false;
+        }
+        if (error)
             table[i] = 0;
     }
     if (!fabric_pkey_find(table, count, wanted, &index)) {
@@ -120,6 +130,10 @@ static bool pkey_by_index(struct rail *rail, struct rail_verdict *v, uint32_t le
     enum fabric_error error =
         index >= length ? ERR_PKEY_INDEX_RANGE
                         : fabric_pkey_query(rail->fabric, rail->device, v->port_num, index, &pkey);
+    if (error == ERR_DEVICE_REMOVED) {
+        device_is_gone(rail, v, error);
+        return false;
+    }
     if (error) {
         conclude(v, RAIL_REFUSED, ERR_PKEY_INDEX_RANGE,
                  "found pkey_index %u; the table has %u entries", index, length);
@@ -181,9 +195,13 @@ static bool choose_gids(struct rail *rail, struct rail_verdict *v,
     uint32_t first = pinned ? (uint32_t)rail->config->gid_index : 0;
     uint32_t end = pinned ? first + 1 : attr->gid_tbl_len;
     for (uint32_t i = first; i < end && count < MAX_TABLE; i++) { /* holes do not end the table */
-        if (fabric_gid_query(rail->fabric, rail->device, v->port_num, i, &entries[count]) ==
-            FABRIC_OK)
-            count++;
+        enum fabric_error error =
+            fabric_gid_query(rail->fabric, rail->device, v->port_num, i, &entries[count]);
+        if (error == ERR_DEVICE_REMOVED) {
+            device_is_gone(rail, v, error);
+            return false;
+        }
+        count += error == FABRIC_OK;
     }
     v->address.gid_count = fabric_gids_usable(attr->link_layer, entries, count, v->address.gids);
     if (infiniband && v->address.gid_count)

@@ -82,8 +82,9 @@ static bool same_address(const struct fabric_port_address *a, const struct fabri
     return true;
 }
 
-static void say_state(const struct rail *rail)
+void rail_say(const struct rail *rail)
 {
+    assert(rail);
     const struct fabric_port_address *a = &rail->address;
     if (rail->state != RAIL_READY) {
         rail_log(rail->fabric, FABRIC_LOG_WARN, "%s port %u: RDMA %s: %s: %s", rail->name,
@@ -102,7 +103,7 @@ static void say_state(const struct rail *rail)
                  rail->name, rail->port_num, fabric_mtu_bytes(a->mtu));
 }
 
-bool rail_judge(struct rail *rail)
+bool rail_judge_silently(struct rail *rail)
 {
     assert(rail && rail->fabric);
     uint32_t epoch = rail->epoch;
@@ -129,8 +130,15 @@ bool rail_judge(struct rail *rail)
     rail->address.generation = generation;
     rail->port_num = verdict.port_num;
     rail->ever_ready = rail->ever_ready || rail->state == RAIL_READY;
-    say_state(rail);
     return true;
+}
+
+bool rail_judge(struct rail *rail)
+{
+    bool changed = rail_judge_silently(rail);
+    if (changed)
+        rail_say(rail);
+    return changed;
 }
 
 bool rail_concerned(struct rail *rail, const struct fabric_async *event)
@@ -140,6 +148,7 @@ bool rail_concerned(struct rail *rail, const struct fabric_async *event)
         return false;
     switch (event->type) {
     case FABRIC_ASYNC_DEVICE_FATAL:
+    case FABRIC_ASYNC_CQ_ERR: /* everything hangs on that queue: a new device gets a new one */
         rail->device_lost = true;
         return true;
     case FABRIC_ASYNC_LID_CHANGE:

@@ -59,6 +59,9 @@ void rail_close(struct rail *rail);
 /* Looks at the port now. True when state, reason or address changed; then one line was logged and
  * the generation is a new one. Opens a device that came back. */
 bool rail_judge(struct rail *rail);
+/* The same in two steps, for who has a line of its own to say. */
+bool rail_judge_silently(struct rail *rail);
+void rail_say(const struct rail *rail);
 
 /* Whether an asynchronous event can have changed this rail, by device and port (MK-C4). */
 bool rail_concerned(struct rail *rail, const struct fabric_async *event);

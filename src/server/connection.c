@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
 #include "src/rail/log.h"
 #include "src/server/server.h"
 
@@ -31,6 +32,14 @@ struct server_connection *server_connection_of(struct server *server, uint64_t c
     return server_connection_at(server, (uint32_t)(cookie >> 32) & 0xffffffu, (uint32_t)cookie);
 }
 
+uint64_t server_now(struct server *server)
+{
+    uint64_t now = 0;
+    assert(server);
+    fabric_now(server->fabric, &now);
+    return now;
+}
+
 static struct server_connection *connection_new(struct server *s)
 {
     uint32_t slot = 0;
@@ -41,15 +50,46 @@ static struct server_connection *connection_new(struct server *s)
         return NULL;
     c->slot = slot;
     c->serial = ++s->connection_serial;
+    c->heard = server_now(s);
     s->connections[slot] = c;
     s->connection_count++;
+    s->stranger_count++;
     return c;
+}
+
+/* Who has not shown the key shares few places with its like, and the oldest makes room: so nobody
+ * without the key keeps anybody with it out. */
+static void make_room_for_stranger(struct server *s)
+{
+    struct server_connection *oldest = NULL;
+    if (s->stranger_count < SERVER_MAX_STRANGERS)
+        return;
+    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+        struct server_connection *c = s->connections[i];
+        if (c && !c->said_ready && (!oldest || c->serial < oldest->serial))
+            oldest = c;
+    }
+    assert(oldest);
+    server_connection_close(s, oldest, ERR_QUEUE_FULL, "too many have not shown the key");
+}
+
+/* Strangers can come as often as they like; the log does not grow with them. */
+static void say_end(struct server *s, const struct server_connection *c, enum fabric_error error,
+                    const char *why)
+{
+    char more[RAIL_SAID_MORE] = "";
+    if (!c->said_ready && !rail_said_is_due(&s->strangers_said, error, why, server_now(s), more))
+        return;
+    rail_log(s->fabric, error == ERR_PEER_GONE ? FABRIC_LOG_INFO : FABRIC_LOG_WARN,
+             "client %s: %s: %s%s", c->peer, error_name(error), why, more);
 }
 
 void server_accept(struct server *server, fabric_stream stream)
 {
     struct server *s = server;
     assert(s && stream.id);
+    if (!PLANTED(server_strangers_unbounded))
+        make_room_for_stranger(s);
     struct server_connection *c = connection_new(s);
     if (!c) {
         fabric_stream_close(s->fabric, stream, true);
@@ -78,14 +118,13 @@ void server_connection_close(struct server *server, struct server_connection *c,
     struct server *s = server;
     bool was_pending;
     assert(s && c && s->connections[c->slot] == c);
-    if (c->channel && wire_channel_is_challenged(c->channel)) {
-        s->counters.auth_failures++;
-        error = ERR_AUTH_FAILED;
-        why = "it has not shown the key";
+    s->counters.auth_failures += error == ERR_AUTH_FAILED;
+    if (why && c->channel && wire_channel_is_challenged(c->channel) && error == ERR_PEER_GONE) {
+        s->counters.strangers++;
+        why = "it left when it was challenged: its key may be another one";
     }
     if (why)
-        rail_log(s->fabric, error == ERR_PEER_GONE ? FABRIC_LOG_INFO : FABRIC_LOG_WARN,
-                 "client %s: %s: %s", c->peer, error_name(error), why);
+        say_end(s, c, error, why);
     for (uint32_t i = 0; i < RAIL_MAX; i++)
         server_link_drop(s, c, i);
     server_orphan(s, c);
@@ -93,6 +132,7 @@ void server_connection_close(struct server *server, struct server_connection *c,
         fabric_timer_cancel(s->fabric, c->handshake, &was_pending);
     s->connections[c->slot] = NULL;
     s->connection_count--;
+    s->stranger_count -= !c->said_ready;
     wire_channel_close(c->channel, error != FABRIC_OK && error != ERR_PEER_GONE);
     free(c);
 }
@@ -114,6 +154,7 @@ static bool welcome(struct server *s, struct server_connection *c)
 {
     bool was_pending;
     c->said_ready = true;
+    s->stranger_count--;
     fabric_timer_cancel(s->fabric, c->handshake, &was_pending);
     c->handshake = (fabric_timer){0};
     const struct wire_message m = {.type = WIRE_WELCOME,
@@ -132,6 +173,56 @@ static void answer_key(struct server *s, struct server_connection *c, const stru
     else
         answer.found = store_delete(s->store, m->key, m->key_length);
     server_send(s, c, &answer);
+}
+
+static size_t host_length(const char *peer)
+{
+    const char *colon = strrchr(peer, ':');
+    return colon ? (size_t)(colon - peer) : strlen(peer);
+}
+
+/* A client that lost its connection before we did replaces its old self at once (MK-B4): what is
+ * still on its way there must not be taken after what comes here. Another one from the same host
+ * may be a restarted client: its host answers for the old one when that is asked. */
+static void take_instance(struct server *s, struct server_connection *c,
+                          const struct wire_message *m)
+{
+    const struct wire_message ping = {.type = WIRE_PING};
+    memcpy(c->instance, m->instance, sizeof c->instance);
+    c->has_instance = true;
+    size_t host = host_length(c->peer);
+    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+        struct server_connection *other = s->connections[i];
+        if (!other || other == c || !other->has_instance)
+            continue;
+        if (memcmp(other->instance, c->instance, sizeof c->instance) == 0) {
+            if (!PLANTED(server_old_self_kept))
+                server_connection_close(s, other, ERR_PEER_GONE,
+                                        "replaced by its newer connection");
+        } else if (host_length(other->peer) == host && memcmp(other->peer, c->peer, host) == 0) {
+            server_send(s, other, &ping);
+        }
+    }
+}
+
+void server_connections_tick(struct server *server)
+{
+    struct server *s = server;
+    const struct wire_message ping = {.type = WIRE_PING};
+    assert(s);
+    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+        struct server_connection *c = s->connections[i];
+        if (!c || !c->said_ready || PLANTED(server_silence_endless))
+            continue;
+        uint64_t silent = server_now(s) - c->heard;
+        if (silent >= SERVER_SILENCE) {
+            s->counters.silent++;
+            server_connection_close(s, c, ERR_TIMEOUT, "it has been silent for too long");
+        } else if (silent >= SERVER_PING && !c->pinged) {
+            c->pinged = true;
+            server_send(s, c, &ping);
+        }
+    }
 }
 
 /* Any of these may end the connection. */
@@ -159,6 +250,17 @@ static void take(struct server *s, struct server_connection *c, const struct wir
     case WIRE_CANCEL:
         server_cancel(s, c, m->id);
         break;
+    case WIRE_COMMIT:
+        server_commit(s, c, m);
+        break;
+    case WIRE_PING:
+        server_send(s, c, &(const struct wire_message){.type = WIRE_PONG});
+        break;
+    case WIRE_PONG:
+        break;
+    case WIRE_INSTANCE:
+        take_instance(s, c, m);
+        break;
     case WIRE_EXISTS:
     case WIRE_DELETE:
         answer_key(s, c, m);
@@ -169,10 +271,21 @@ static void take(struct server *s, struct server_connection *c, const struct wir
     }
 }
 
+/* False when it cannot be put off: then it goes on now. */
+static bool put_off(struct server *s, const struct server_connection *c)
+{
+    fabric_timer timer;
+    uint64_t cookie = server_cookie(SERVER_RECEIVE, c->slot, c->serial);
+    return fabric_timer_set(s->fabric, server_now(s), cookie, &timer) == FABRIC_OK;
+}
+
+/* So many messages in a row, then the others' turn. */
 static void receive(struct server *s, struct server_connection *c)
 {
     const uint32_t slot = c->slot, serial = c->serial;
-    for (;;) {
+    for (uint32_t taken = 0;; taken++) {
+        if (taken >= SERVER_MESSAGES && put_off(s, c))
+            return;
         struct wire_message m;
         bool got = false;
         enum fabric_error error = wire_channel_next(c->channel, &m, &got);
@@ -211,7 +324,17 @@ void server_connection_event(struct server *server, const struct fabric_event *e
             server_pump_bulk(s, c);
         return;
     }
+    c->heard = server_now(s);
+    c->pinged = false;
     receive(s, c);
+}
+
+void server_connection_resume(struct server *server, uint64_t cookie)
+{
+    assert(server);
+    struct server_connection *c = server_connection_of(server, cookie);
+    if (c)
+        receive(server, c);
 }
 
 void server_connection_timeout(struct server *server, uint64_t cookie)

@@ -73,8 +73,11 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
     snprintf(m.detail, sizeof m.detail, "%s", detail);
     server_link_drop(s, c, link);
     s->counters.refused_links += !was_up;
-    rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: %s %s: %s", c->peer, link,
-             was_up ? "connection lost:" : "RDMA refused:", error_name(error), detail);
+    char more[RAIL_SAID_MORE];
+    if (rail_said_is_due(&l->said, error, detail, server_now(s), more) ||
+        PLANTED(server_refusal_repeated))
+        rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: %s %s: %s%s", c->peer, link,
+                 was_up ? "connection lost:" : "RDMA refused:", error_name(error), detail, more);
     report_link(s, c, link, error);
     if (!server_send(s, c, &m))
         return false;
@@ -82,18 +85,33 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
     return server_connection_at(s, slot, serial) != NULL;
 }
 
-/* Our rail for one of the client's; the client rail's number modulo ours spreads them. */
-static enum fabric_error choose_rail(struct server *s, uint8_t client_rail, uint32_t *out,
-                                     char *detail)
+/* A rail of ours, and the path from it, for one of the client's: the first from its number modulo
+ * ours on, which spreads them, that is ready and from which the client can be reached. When there
+ * is none, a refused path says more than a port that is not ready. */
+static enum fabric_error choose_rail(struct server *s, const struct wire_message *m,
+                                     struct server_link *l, char *detail)
 {
+    enum fabric_error refused = FABRIC_OK;
     if (s->rail_count == 0) {
         snprintf(detail, FABRIC_AV_DETAIL, "found no RDMA device at the server");
         return ERR_NOT_SUPPORTED;
     }
-    const struct rail *rail = &s->rails[client_rail % s->rail_count];
-    *out = client_rail % s->rail_count;
-    if (rail->state == RAIL_READY)
-        return FABRIC_OK;
+    const uint32_t first = m->rail % s->rail_count;
+    for (uint32_t i = 0; i < (PLANTED(server_rail_pinned) ? 1 : s->rail_count); i++) {
+        char why[FABRIC_AV_DETAIL];
+        l->rail = (first + i) % s->rail_count;
+        if (s->rails[l->rail].state != RAIL_READY)
+            continue;
+        enum fabric_error error = rail_path(&s->rails[l->rail], &m->address, &l->path, why);
+        if (!error)
+            return FABRIC_OK;
+        if (!refused)
+            memcpy(detail, why, sizeof why);
+        refused = refused ? refused : error;
+    }
+    if (refused)
+        return refused;
+    const struct rail *rail = &s->rails[first];
     snprintf(detail, FABRIC_AV_DETAIL, "the server's %.32s port %u: %.120s", rail->name,
              rail->port_num, rail->detail);
     return rail->reason;
@@ -116,13 +134,16 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
 {
     struct server_link *l = &c->links[m->rail];
     assert(l->state == SERVER_LINK_NONE);
-    enum fabric_error error = choose_rail(s, m->rail, &l->rail, detail);
+    enum fabric_error error = choose_rail(s, m, l, detail);
     if (error)
         return error;
     struct rail *rail = &s->rails[l->rail];
-    error = rail_path(rail, &m->address, &l->path, detail);
-    if (error)
+    if (!PLANTED(server_slab_late))
+        error = server_slab_register(s, l->rail);
+    if (error) {
+        snprintf(detail, FABRIC_AV_DETAIL, "the server's memory could not be registered");
         return error;
+    }
     error = rail_pair_create(rail, server_cookie(SERVER_LINK, c->slot, c->serial), &l->pair);
     if (!error)
         error = rail_pair_resolve(rail, &l->pair, &l->path,
@@ -133,13 +154,25 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
     return error;
 }
 
-/* A port that was not ready is read again at first use (MK-C1). May end connections. */
-static void look_at_first_use(struct server *s, uint8_t client_rail)
+/* Ports that were not ready are read again at first use (MK-C1). May end connections. */
+static void look_at_first_use(struct server *s)
 {
-    uint32_t rail = s->rail_count ? client_rail % s->rail_count : 0;
-    if (s->rail_count && s->rails[rail].state != RAIL_READY && !PLANTED(server_first_use_kept) &&
-        rail_judge(&s->rails[rail]))
-        server_rail_changed(s, rail);
+    for (uint32_t rail = 0; rail < s->rail_count; rail++) {
+        if (s->rails[rail].state != RAIL_READY && !PLANTED(server_first_use_kept) &&
+            rail_judge(&s->rails[rail]))
+            server_rail_changed(s, rail);
+    }
+}
+
+/* Each request costs a queue pair: a burst is taken, then one in an interval. */
+static bool is_too_soon(struct server *s, struct server_link *l)
+{
+    uint64_t now = server_now(s);
+    uint64_t paid = l->requests_at > now ? l->requests_at : now;
+    if (paid - now > SERVER_LINK_BURST * SERVER_LINK_INTERVAL)
+        return true;
+    l->requests_at = paid + SERVER_LINK_INTERVAL;
+    return false;
 }
 
 void server_link_request(struct server *server, struct server_connection *c,
@@ -162,7 +195,13 @@ void server_link_request(struct server *server, struct server_connection *c,
     server_link_drop(s, c, m->rail);
     l->generation = m->generation;
     server_transfers_flush(s, c, m->rail);
-    look_at_first_use(s, m->rail);
+    if (!server_connection_at(s, slot, serial))
+        return;
+    if (is_too_soon(s, l)) {
+        server_link_fail(s, c, m->rail, ERR_QUEUE_FULL, "too many requests for a link");
+        return;
+    }
+    look_at_first_use(s);
     if (!server_connection_at(s, slot, serial))
         return;
     enum fabric_error error = build(s, c, m, detail);
@@ -188,7 +227,8 @@ static void accept_link(struct server *s, struct server_connection *c, struct se
                                         .generation = m->generation,
                                         .address = s->rails[l->rail].address,
                                         .qp_num = l->pair.qp_num,
-                                        .psn = l->pair.psn};
+                                        .psn = l->pair.psn,
+                                        .server_rail = (uint8_t)l->rail};
     wire_channel_bind(c->channel, m, &accept, l->digest);
     server_send(s, c, &accept);
 }
@@ -269,13 +309,18 @@ void server_link_down(struct server *server, struct server_connection *c,
     server_transfers_flush(s, c, message->rail);
 }
 
+/* Small packets that pass before large ones are lost say that a link between has a smaller MTU, if
+ * they say so twice: a moment's outage looks the same once, and is no fault of configuration. */
 static void probe_failed(struct server *s, struct server_connection *c,
                          const struct server_transfer *t)
 {
-    const struct server_link *l = &c->links[t->link];
+    struct server_link *l = &c->links[t->link];
     uint32_t mtu = fabric_mtu_bytes(l->path.path_mtu);
     char detail[FABRIC_AV_DETAIL];
-    if (t->stage > 0 && t->error == ERR_RETRY_EXCEEDED) {
+    bool small_only = t->stage > 0 && t->error == ERR_RETRY_EXCEEDED;
+    bool again = l->small_only || PLANTED(server_outage_blamed);
+    l->small_only = small_only;
+    if (small_only && again) {
         snprintf(detail, sizeof detail,
                  "small packets pass, packets of %u bytes do not: a link between has a smaller MTU",
                  mtu);
@@ -302,8 +347,12 @@ void server_link_probed(struct server *server, struct server_connection *c,
         return;
     }
     l->state = SERVER_LINK_UP;
-    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, path MTU %u",
-             c->peer, t->link, fabric_mtu_bytes(l->path.path_mtu));
+    l->small_only = false;
+    l->said = (struct rail_said){0};
+    char path[RAIL_PATH_TEXT];
+    rail_path_text(&s->rails[l->rail], &l->path, path);
+    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, %s", c->peer,
+             t->link, path);
     report_link(s, c, t->link, FABRIC_OK);
     struct wire_message m = {.type = WIRE_LINK_UP,
                              .rail = t->link,
@@ -348,4 +397,24 @@ void server_rail_changed(struct server *server, uint32_t rail)
         if (s->connections[i] && s->connections[i]->said_ready && !PLANTED(server_change_not_told))
             tell_change(s, s->connections[i], rail);
     }
+}
+
+static void link_is_fatal(struct server *s, struct server_connection *c, fabric_qp qp)
+{
+    for (uint32_t i = 0; i < RAIL_MAX; i++) {
+        if (c->links[i].state == SERVER_LINK_NONE || c->links[i].pair.qp.id != qp.id)
+            continue;
+        server_link_fail(s, c, i, ERR_FLUSHED, "the device says that the queue pair is broken");
+        return;
+    }
+}
+
+void server_queue_pair_broke(struct server *server, const struct fabric_async *async)
+{
+    assert(server && async);
+    struct server_connection *c = server_connection_of(server, async->cookie);
+    bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR ||
+                 async->type == FABRIC_ASYNC_QP_ACCESS_ERR;
+    if (c && fatal && server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
+        link_is_fatal(server, c, async->qp);
 }

@@ -59,6 +59,7 @@ static void probe_post(struct server *s, struct server_transfer *t, struct serve
     if (!t->error) {
         t->outstanding++;
         link->outstanding++;
+        s->posts[t->rail]++;
     }
 }
 

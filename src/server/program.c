@@ -64,9 +64,12 @@ static enum fabric_error judge_rails(struct server *s)
 {
     s->rail_count = rail_open_all(s->fabric, RAIL_SERVER, &s->config.rdma, s->rails);
     for (uint32_t i = 0; i < s->rail_count; i++) {
-        rail_judge(&s->rails[i]);
-        if (s->rails[i].reason != ERR_MTU_ABOVE_ACTIVE || PLANTED(server_mtu_start_unchecked))
+        bool changed = rail_judge_silently(&s->rails[i]);
+        if (s->rails[i].reason != ERR_MTU_ABOVE_ACTIVE || PLANTED(server_mtu_start_unchecked)) {
+            if (changed)
+                rail_say(&s->rails[i]);
             continue;
+        }
         rail_log(s->fabric, FABRIC_LOG_ERROR, "mtu_above_active: %s port %u: %s; not started",
                  s->rails[i].name, s->rails[i].port_num, s->rails[i].detail);
         return ERR_MTU_ABOVE_ACTIVE;
@@ -74,13 +77,13 @@ static enum fabric_error judge_rails(struct server *s)
     return FABRIC_OK;
 }
 
-static enum fabric_error set_requery(struct server *s)
+static enum fabric_error set_tick(struct server *s)
 {
-    uint64_t now = 0;
     fabric_timer timer;
-    fabric_now(s->fabric, &now);
-    return fabric_timer_set(s->fabric, now + RAIL_REQUERY, server_cookie(SERVER_REQUERY, 0, 0),
-                            &timer);
+    enum fabric_error error = fabric_timer_set(s->fabric, server_now(s) + SERVER_TICK,
+                                               server_cookie(SERVER_TICK_TIMER, 0, 0), &timer);
+    s->tick_missed = error != FABRIC_OK;
+    return error;
 }
 
 static void server_free(struct server *s)
@@ -110,7 +113,7 @@ static enum fabric_error serve(struct server *s)
             rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s", error_name(error),
                      s->config.address);
     }
-    return error ? error : set_requery(s);
+    return error ? error : set_tick(s);
 }
 
 static enum fabric_error server_start(struct fabric *f, const char *config, size_t config_length,
@@ -159,11 +162,20 @@ static void look_again(struct server *s)
         if (rail_judge(&s->rails[i]))
             server_rail_changed(s, i);
     }
-    set_requery(s);
+}
+
+static void tick(struct server *s)
+{
+    set_tick(s);
+    server_connections_tick(s);
+    server_transfers_tick(s);
+    if (++s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0)
+        look_again(s);
 }
 
 static void take_async(struct server *s, const struct fabric_async *async)
 {
+    server_queue_pair_broke(s, async);
     for (uint32_t i = 0; i < s->rail_count; i++) {
         if (rail_concerned(&s->rails[i], async) && rail_judge_event(&s->rails[i], async))
             server_rail_changed(s, i);
@@ -172,16 +184,20 @@ static void take_async(struct server *s, const struct fabric_async *async)
 
 static void take_timer(struct server *s, uint64_t cookie)
 {
-    if (server_cookie_kind(cookie) == SERVER_REQUERY)
-        look_again(s);
+    if (server_cookie_kind(cookie) == SERVER_TICK_TIMER)
+        tick(s);
     else if (server_cookie_kind(cookie) == SERVER_HANDSHAKE)
         server_connection_timeout(s, cookie);
+    else if (server_cookie_kind(cookie) == SERVER_RECEIVE)
+        server_connection_resume(s, cookie);
 }
 
 static void server_event(void *state, const struct fabric_event *event)
 {
     struct server *s = state;
     assert(s && event);
+    if (s->tick_missed)
+        set_tick(s);
     switch (event->type) {
     case FABRIC_EVENT_COMPLETION:
         server_completion(s, &event->u.wc);
@@ -253,14 +269,16 @@ static json_t *status_counters(const struct server *s)
     uint64_t reregistrations = 0;
     for (uint32_t i = 0; i < s->rail_count; i++)
         reregistrations += s->rails[i].reregistrations;
-    return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "puts", (json_int_t)n->puts,
-        "gets", (json_int_t)n->gets, "rdma_read_bytes", (json_int_t)n->rdma_read_bytes,
-        "rdma_write_bytes", (json_int_t)n->rdma_write_bytes, "tcp_read_bytes",
-        (json_int_t)n->tcp_read_bytes, "tcp_write_bytes", (json_int_t)n->tcp_write_bytes,
-        "tag_mismatches", (json_int_t)n->tag_mismatches, "refused_links",
-        (json_int_t)n->refused_links, "auth_failures", (json_int_t)n->auth_failures, "stale",
-        (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "puts",
+                     (json_int_t)n->puts, "gets", (json_int_t)n->gets, "rdma_read_bytes",
+                     (json_int_t)n->rdma_read_bytes, "rdma_write_bytes",
+                     (json_int_t)n->rdma_write_bytes, "tcp_read_bytes",
+                     (json_int_t)n->tcp_read_bytes, "tcp_write_bytes",
+                     (json_int_t)n->tcp_write_bytes, "tag_mismatches",
+                     (json_int_t)n->tag_mismatches, "refused_links", (json_int_t)n->refused_links,
+                     "auth_failures", (json_int_t)n->auth_failures, "strangers",
+                     (json_int_t)n->strangers, "silent", (json_int_t)n->silent, "stale",
+                     (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
 }
 
 static json_t *status(struct server *s)

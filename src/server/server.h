@@ -15,20 +15,30 @@
 #include "src/config/server_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
+#include "src/rail/said.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
 
 #define SERVER_MAX_CONNECTIONS 1024u
 #define SERVER_MAX_TRANSFERS 4096u
 #define SERVER_CONNECTION_TRANSFERS 64u
+#define SERVER_MAX_STRANGERS 128u                     /* connections that have not shown the key */
 #define SERVER_HANDSHAKE_TIME (10ull * 1000000000ull) /* ns for a stranger to show the key */
+#define SERVER_TICK (1000000000ull)                   /* ns */
+#define SERVER_PING (5ull * 1000000000ull)            /* ns of silence until it is asked */
+#define SERVER_SILENCE (15ull * 1000000000ull)        /* ns of silence until it is gone */
+#define SERVER_TRANSFER_IDLE (30ull * 1000000000ull)  /* ns without progress */
+#define SERVER_MESSAGES 64u                           /* taken from one connection in a row */
+#define SERVER_LINK_BURST 16u                         /* requests for a link in a row, and then */
+#define SERVER_LINK_INTERVAL (100ull * 1000000ull)    /* one in so many ns */
 
 /* What a cookie or wr_id means: kind, position, and a serial that tells a reused position. */
 enum server_cookie {
     SERVER_LISTENER = 1,
     SERVER_CONNECTION,
-    SERVER_REQUERY,
+    SERVER_TICK_TIMER,
     SERVER_HANDSHAKE, /* timer of a connection */
+    SERVER_RECEIVE,   /* timer of a connection: more messages wait */
     SERVER_TRANSFER,  /* wr_id */
     SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
@@ -55,13 +65,19 @@ struct server_link {
     uint64_t probe_iova;
     uint32_t probe_rkey;
     uint32_t outstanding; /* posts on this queue pair */
+    bool small_only;      /* the last probe passed small packets and lost large ones */
+    uint64_t requests_at; /* ns: by when the requests so far are paid for */
+    struct rail_said said;
 };
 
 struct server_connection {
     uint32_t slot, serial;
     struct wire_channel *channel;
     char peer[FABRIC_ADDRESS_MAX];
-    bool said_ready;
+    bool said_ready, pinged;
+    uint64_t heard; /* ns */
+    bool has_instance;
+    uint8_t instance[WIRE_INSTANCE_BYTES];
     fabric_timer handshake; /* id 0 when it came or was cancelled */
     uint32_t transfers;
     struct server_link links[RAIL_MAX];
@@ -92,6 +108,8 @@ struct server_transfer {
     uint32_t next;        /* first byte not yet posted, sent or received */
     uint32_t outstanding; /* posts */
     bool closed;          /* cancelled, or the connection is gone: nothing becomes visible */
+    bool prepared;        /* PUT: verified, waits for COMMIT */
+    uint64_t progress;    /* ns: the last */
     enum fabric_error error;
     uint8_t stage;  /* probe */
     uint8_t *probe; /* two pages */
@@ -101,7 +119,7 @@ struct server_transfer {
 
 struct server_counters {
     uint64_t puts, gets, rdma_read_bytes, rdma_write_bytes, tcp_read_bytes, tcp_write_bytes;
-    uint64_t tag_mismatches, refused_links, auth_failures, stale;
+    uint64_t tag_mismatches, refused_links, auth_failures, strangers, stale, silent;
 };
 
 struct server {
@@ -114,10 +132,14 @@ struct server {
     fabric_mr slab_mr[RAIL_MAX];
     uint32_t slab_lkey[RAIL_MAX];
     uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
+    uint32_t posts[RAIL_MAX];      /* under way: no more than the completion queue holds */
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
-    uint32_t connection_count, connection_serial, resolve_serial;
+    uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
+    struct rail_said strangers_said;
+    uint32_t ticks;
+    bool tick_missed;                   /* could not be set: tried again at every event */
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */
     uint32_t transfer_end;              /* slots from here on were never used */
     uint32_t transfer_serial;
@@ -136,6 +158,11 @@ struct server_connection *server_connection_at(struct server *server, uint32_t s
 struct server_connection *server_connection_of(struct server *server, uint64_t cookie);
 void server_connection_event(struct server *server, const struct fabric_event *event);
 void server_connection_timeout(struct server *server, uint64_t cookie);
+/* Goes on receiving where the budget of an event ended. */
+void server_connection_resume(struct server *server, uint64_t cookie);
+/* Asks those who are silent, and drops those who stay so. */
+void server_connections_tick(struct server *server);
+uint64_t server_now(struct server *server);
 /* One line of log unless `why` is null; frees it. */
 void server_connection_close(struct server *server, struct server_connection *c,
                              enum fabric_error error, const char *why);
@@ -164,6 +191,8 @@ void server_link_probed(struct server *server, struct server_connection *c,
 void server_rail_changed(struct server *server, uint32_t rail);
 void server_rail_report(struct server *server, uint32_t rail);
 bool server_rdma_active(const struct server *server);
+/* A queue pair, or a completion queue, says that it is broken. */
+void server_queue_pair_broke(struct server *server, const struct fabric_async *async);
 
 /* ------------------------------------------------------------------ transfer.c */
 
@@ -174,6 +203,13 @@ void server_get(struct server *server, struct server_connection *c,
 void server_bulk(struct server *server, struct server_connection *c,
                  const struct wire_message *message);
 void server_cancel(struct server *server, struct server_connection *c, uint64_t id);
+/* The operation of a PREPARED is still open at the client. */
+void server_commit(struct server *server, struct server_connection *c,
+                   const struct wire_message *message);
+/* Ends what makes no progress. */
+void server_transfers_tick(struct server *server);
+/* Registers the slab with a rail unless it is; for local use only. */
+enum fabric_error server_slab_register(struct server *server, uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);

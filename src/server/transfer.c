@@ -24,6 +24,7 @@ struct server_transfer *server_transfer_new(struct server *s, struct server_conn
     t->kind = kind;
     t->connection_slot = c->slot;
     t->connection_serial = c->serial;
+    t->progress = server_now(s);
     c->transfers++;
     s->transfers[slot] = t;
     if (slot == s->transfer_end)
@@ -56,9 +57,10 @@ bool server_result(struct server *server, struct server_connection *c, uint64_t 
     return server_send(server, c, &m);
 }
 
-/* The slab is registered with a rail when it is first needed there; for local use only. */
-static enum fabric_error register_slab(struct server *s, uint32_t rail)
+enum fabric_error server_slab_register(struct server *server, uint32_t rail)
 {
+    struct server *s = server;
+    assert(s && rail < s->rail_count);
     struct rail *r = &s->rails[rail];
     if (s->slab_epoch[rail] == r->epoch)
         return FABRIC_OK;
@@ -87,14 +89,15 @@ static struct wire_tag tag_of(const struct store_block *block)
     return tag;
 }
 
-/* A PUT becomes visible here or never: complete, still open, and its tag right (MK-A4). */
+/* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
 static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
 {
     if (t->error)
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
-    if (!wire_tag_verify(s->config.auth_key, t->key, t->key_length, store_data(s->store, t->block),
+    if (!t->prepared &&
+        !wire_tag_verify(s->config.auth_key, t->key, t->key_length, store_data(s->store, t->block),
                          t->length, &t->tag) &&
         !PLANTED(server_tag_unchecked)) {
         s->counters.tag_mismatches++;
@@ -103,9 +106,22 @@ static enum fabric_error judge_put(struct server *s, const struct server_transfe
     return FABRIC_OK;
 }
 
+/* Everything is here; whether the operation is still open, only the client knows. */
+static void prepare(struct server *s, struct server_transfer *t)
+{
+    const struct wire_message m = {.type = WIRE_PREPARED, .id = t->id};
+    t->prepared = true;
+    t->progress = server_now(s);
+    server_send(s, owner(s, t), &m); /* may end the connection, and the transfer with it */
+}
+
 static void finish_put(struct server *s, struct server_transfer *t)
 {
     enum fabric_error error = judge_put(s, t);
+    if (!error && !t->closed && !t->prepared && !PLANTED(server_commit_unconfirmed)) {
+        prepare(s, t);
+        return;
+    }
     if (error) {
         store_abandon(s->store, t->block);
     } else {
@@ -175,7 +191,8 @@ static void *local_data(struct server *s, const struct server_transfer *t, uint3
 static void post_more(struct server *s, struct server_transfer *t, struct server_link *link)
 {
     uint32_t largest = (uint32_t)s->config.memory_block_size;
-    while (!t->error && !t->closed && t->next < t->length && link->outstanding < RAIL_SEND_DEPTH) {
+    while (!t->error && !t->closed && t->next < t->length && link->outstanding < RAIL_SEND_DEPTH &&
+           s->posts[t->rail] < RAIL_CQ_DEPTH) {
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
         sge.addr = local_data(s, t, t->next, &sge.lkey);
@@ -189,8 +206,8 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
             .rkey = t->rkey,
         };
         enum fabric_error error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
-        if (error == ERR_QUEUE_FULL)
-            return;
+        if (error == ERR_QUEUE_FULL && link->outstanding)
+            return; /* its completions go on with it */
         if (error) {
             t->error = error;
             return;
@@ -198,19 +215,21 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
         t->next += sge.length;
         t->outstanding++;
         link->outstanding++;
+        s->posts[t->rail]++;
     }
 }
 
-/* Every transfer of the link that has something left to post. */
-static void pump_link(struct server *s, uint32_t slot, uint32_t serial, uint32_t index)
+/* Every transfer that has something left to post: of one link, or of whoever uses the rail when its
+ * completion queue was full. */
+static void pump(struct server *s, uint32_t rail, bool was_full, uint32_t connection_serial,
+                 uint32_t index)
 {
     for (uint32_t i = 0; i < s->transfer_end; i++) {
-        struct server_connection *c = server_connection_at(s, slot, serial);
         struct server_transfer *t = s->transfers[i];
-        if (!c)
-            return; /* a result could not be sent */
-        if (!t || t->way != WIRE_WAY_RC || t->kind == SERVER_PROBE || t->link != index ||
-            owner(s, t) != c)
+        if (!t || t->way != WIRE_WAY_RC || t->kind == SERVER_PROBE || t->prepared ||
+            t->rail != rail)
+            continue;
+        if (!was_full && (t->link != index || t->connection_serial != connection_serial))
             continue;
         struct server_link *link = server_transfer_link(s, t);
         if (link)
@@ -228,7 +247,7 @@ void server_transfers_flush(struct server *server, const struct server_connectio
     for (uint32_t i = 0; i < s->transfer_end; i++) {
         struct server_transfer *t = s->transfers[i];
         if (!t || t->way != WIRE_WAY_RC || t->link != link || t->connection_slot != slot ||
-            t->connection_serial != serial)
+            t->connection_serial != serial || t->prepared)
             continue;
         if (!t->error)
             t->error = ERR_FLUSHED;
@@ -249,7 +268,7 @@ static enum fabric_error find_link(struct server *s, struct server_connection *c
         return ERR_STALE_GENERATION;
     }
     *out = link;
-    return register_slab(s, link->rail);
+    return server_slab_register(s, link->rail); /* done when the link was built */
 }
 
 static void begin_rdma(struct server *s, struct server_transfer *t, struct server_link *link,
@@ -368,8 +387,44 @@ void server_bulk(struct server *server, struct server_connection *c,
            message->length);
     t->next += message->length;
     server->counters.tcp_read_bytes += message->length;
+    t->progress = server_now(server);
     if (t->next == t->length)
         server_transfer_finish(server, t);
+}
+
+void server_commit(struct server *server, struct server_connection *c,
+                   const struct wire_message *message)
+{
+    assert(server && c && message && message->type == WIRE_COMMIT);
+    struct server_transfer *t = by_id(server, c, message->id);
+    if (!t || !t->prepared)
+        return; /* it took too long, and the client was told */
+    if (server_now(server) - t->progress > message->lease && !PLANTED(server_lease_ignored))
+        t->error = ERR_TIMEOUT;
+    server_transfer_finish(server, t);
+}
+
+/* Bulk in the middle cannot be taken back: then the connection ends. */
+static void end_idle(struct server *s, struct server_transfer *t)
+{
+    struct server_connection *c = owner(s, t);
+    if (t->kind == SERVER_GET && t->way == WIRE_WAY_TCP && c) {
+        server_connection_close(s, c, ERR_TIMEOUT, "it does not read");
+        return;
+    }
+    t->error = ERR_TIMEOUT;
+    server_transfer_finish(s, t);
+}
+
+void server_transfers_tick(struct server *server)
+{
+    assert(server);
+    uint64_t now = server_now(server);
+    for (uint32_t i = 0; i < server->transfer_end; i++) {
+        struct server_transfer *t = server->transfers[i];
+        if (t && t->outstanding == 0 && now - t->progress >= SERVER_TRANSFER_IDLE)
+            end_idle(server, t);
+    }
 }
 
 /* One piece; false when the connection is gone by now. */
@@ -382,6 +437,7 @@ static bool send_piece(struct server *s, struct server_connection *c, struct ser
     if (!server_send(s, c, &m))
         return false;
     t->next += m.length;
+    t->progress = server_now(s);
     s->counters.tcp_write_bytes += m.length;
     return true;
 }
@@ -452,7 +508,7 @@ static void go_on(struct server *s, struct server_transfer *t)
             post_more(s, t, link);
         else
             t->error = ERR_FLUSHED;
-        if (t->outstanding)
+        if (t->outstanding || !t->error)
             return;
     }
     if (!t->error)
@@ -478,8 +534,12 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
     struct server_transfer *t = slot < s->transfer_end ? s->transfers[slot] : NULL;
     if (server_cookie_kind(wc->wr_id) != SERVER_TRANSFER || !t || t->serial != serial)
         return;
-    assert(t->outstanding > 0);
+    assert(t->outstanding > 0 && s->posts[t->rail] > 0);
+    const bool was_full = s->posts[t->rail] == RAIL_CQ_DEPTH;
+    const uint32_t rail = t->rail;
+    s->posts[rail]--;
     t->outstanding--;
+    t->progress = server_now(s);
     struct server_link *link = server_transfer_link(s, t);
     if (link && link->pair.qp.id == wc->qp.id)
         link->outstanding--;
@@ -487,14 +547,15 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
         wc->status == FABRIC_WC_SUCCESS ? FABRIC_OK : fabric_wc_error(wc->status);
     if (error && !t->error)
         t->error = error;
-    if (error && error != ERR_FLUSHED && link && t->kind != SERVER_PROBE) {
+    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. */
+    bool broke = error && link && link->pair.qp.id == wc->qp.id && t->kind != SERVER_PROBE &&
+                 !(error == ERR_FLUSHED && PLANTED(server_flush_ignored));
+    const uint32_t c_serial = t->connection_serial, index = t->link;
+    if (broke)
         link_broke(s, t);
-        return;
-    }
-    const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
-    if (t->outstanding == 0)
+    else if (t->outstanding == 0)
         go_on(s, t);
-    pump_link(s, c_slot, c_serial, index);
+    pump(s, rail, was_full, c_serial, index);
 }
 
 void server_transfers_free(struct server *server)

@@ -44,6 +44,27 @@ uint64_t slab_rounded(uint64_t length)
     return (length + SLAB_ALIGN - 1) / SLAB_ALIGN * SLAB_ALIGN;
 }
 
+bool slab_copy(const struct slab *slab, struct slab *out)
+{
+    assert(slab && out && slab->count <= slab->room);
+    *out = *slab;
+    out->free_list = malloc(slab->room * sizeof *out->free_list);
+    if (!out->free_list)
+        return false;
+    memcpy(out->free_list, slab->free_list, slab->count * sizeof *out->free_list);
+    return true;
+}
+
+bool slab_fits(const struct slab *slab, uint64_t length)
+{
+    assert(slab && length);
+    for (size_t i = 0; i < slab->count; i++) {
+        if (slab->free_list[i].length >= slab_rounded(length))
+            return true;
+    }
+    return false;
+}
+
 static void remove_at(struct slab *slab, size_t i)
 {
     memmove(&slab->free_list[i], &slab->free_list[i + 1],

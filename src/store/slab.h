@@ -29,6 +29,9 @@ void slab_destroy(struct slab *slab);
 
 /* What a value of `length` bytes occupies. */
 uint64_t slab_rounded(uint64_t length);
+/* Another one with the same pieces taken; false without memory. */
+bool slab_copy(const struct slab *slab, struct slab *out);
+bool slab_fits(const struct slab *slab, uint64_t length);
 /* False when no piece is large enough. */
 bool slab_take(struct slab *slab, uint64_t length, uint64_t *offset);
 /* Gives back what slab_take gave for the same length. Never fails: room was made when taking. */

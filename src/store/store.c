@@ -181,23 +181,46 @@ static bool evict_one(struct store *s)
 }
 
 /* MK-J3: eviction begins at start_percent, so that a PUT rarely waits for it. */
-static void make_space(struct store *s, uint64_t size)
+static uint64_t most_used(const struct store *s, uint64_t size)
 {
-    uint64_t percent = s->slab.capacity / 100;
-    if (!s->init.evicts || s->slab.used + size <= percent * s->init.start_percent)
-        return;
-    while (s->slab.used + size > percent * s->init.stop_percent && evict_one(s))
-        continue;
+    uint64_t start = s->slab.capacity * s->init.start_percent / 100;
+    uint64_t stop = s->slab.capacity * s->init.stop_percent / 100;
+    bool begins = s->slab.used + size > start;
+    if (!s->init.evicts || !begins)
+        return UINT64_MAX;
+    return stop > size ? stop - size : 0;
+}
+
+/* How many of the oldest must go until a run of `size` bytes is free and no more than `most` are
+ * used, on a copy: a refusal changes nothing. False when no eviction makes the run. */
+static bool plan(const struct store *s, uint64_t size, uint64_t most, uint32_t *evictions)
+{
+    struct slab copy;
+    *evictions = 0;
+    if (!slab_copy(&s->slab, &copy))
+        return false;
+    struct store_block *b = s->init.evicts ? s->oldest : NULL;
+    for (; b && (copy.used > most || !slab_fits(&copy, size)); b = b->newer) {
+        if (b->pins)
+            continue;
+        slab_give(&copy, b->offset, b->length);
+        ++*evictions;
+    }
+    bool fits = slab_fits(&copy, size);
+    slab_destroy(&copy);
+    return fits;
 }
 
 static bool take(struct store *s, uint64_t length, uint64_t *offset)
 {
-    make_space(s, slab_rounded(length));
-    while (!slab_take(&s->slab, length, offset)) {
-        if (!s->init.evicts || !evict_one(s))
-            return false;
-    }
-    return true;
+    uint64_t size = slab_rounded(length), most = most_used(s, size);
+    uint32_t evictions = 0;
+    bool needed = s->slab.used > most || !slab_fits(&s->slab, size);
+    if (needed && !plan(s, size, most, &evictions) && !PLANTED(store_evicts_in_vain))
+        return false;
+    while (evictions-- && evict_one(s))
+        continue;
+    return slab_take(&s->slab, length, offset);
 }
 
 enum fabric_error store_reserve(struct store *store, const void *key, size_t key_length,

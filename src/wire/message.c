@@ -29,12 +29,15 @@ enum field {
     KEY,
     DATA, /* offset, then the rest of the frame */
     SERVER,
+    SERVER_RAIL,
+    LEASE,
+    INSTANCE,
 };
 
 static const uint8_t layouts[WIRE_TYPE_END][MAX_FIELDS] = {
     [WIRE_WELCOME] = {SERVER},
     [WIRE_LINK_REQUEST] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, WINDOW, LENGTH},
-    [WIRE_LINK_ACCEPT] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR},
+    [WIRE_LINK_ACCEPT] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, SERVER_RAIL},
     [WIRE_LINK_READY] = {RAIL, GENERATION, DIGEST},
     [WIRE_LINK_UP] = {RAIL, GENERATION, PATH_MTU, DIGEST},
     [WIRE_LINK_DOWN] = {RAIL, GENERATION, ERROR, DETAIL},
@@ -46,6 +49,11 @@ static const uint8_t layouts[WIRE_TYPE_END][MAX_FIELDS] = {
     [WIRE_CANCEL] = {ID},
     [WIRE_RESULT] = {ID, ERROR, LENGTH, FOUND, TAG, DETAIL},
     [WIRE_BULK] = {ID, DATA},
+    [WIRE_PREPARED] = {ID},
+    [WIRE_COMMIT] = {ID, LEASE},
+    [WIRE_PING] = {END},
+    [WIRE_PONG] = {END},
+    [WIRE_INSTANCE] = {INSTANCE},
 };
 
 static void put_address(struct wire_writer *w, const struct fabric_port_address *a)
@@ -180,6 +188,15 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         wire_put(w, m->block_size, 8);
         wire_put(w, m->max_value, 8);
         break;
+    case SERVER_RAIL:
+        wire_put(w, m->server_rail, 1);
+        break;
+    case LEASE:
+        wire_put(w, m->lease, 8);
+        break;
+    case INSTANCE:
+        wire_put_bytes(w, m->instance, sizeof m->instance);
+        break;
     }
 }
 
@@ -295,6 +312,15 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
         m->rails = (uint8_t)wire_get(r, 1);
         m->block_size = wire_get(r, 8);
         m->max_value = wire_get(r, 8);
+        break;
+    case SERVER_RAIL:
+        m->server_rail = (uint8_t)wire_get(r, 1);
+        break;
+    case LEASE:
+        m->lease = wire_get(r, 8);
+        break;
+    case INSTANCE:
+        get_copy(r, m->instance, sizeof m->instance);
         break;
     }
 }

@@ -12,6 +12,7 @@
 #define WIRE_MAX_VALUE (16u * 1024u * 1024u) /* bytes of a block */
 #define WIRE_MAX_BULK 61440u                 /* payload bytes of one BULK message */
 #define WIRE_DETAIL 240
+#define WIRE_INSTANCE_BYTES 16
 
 enum wire_type {
     WIRE_WELCOME = 1,  /* server, first of all: what it is */
@@ -28,6 +29,11 @@ enum wire_type {
     WIRE_CANCEL,       /* client: the operation is closed; nothing of it may become visible */
     WIRE_RESULT,       /* server: how the operation ended; bulk of a GET over TCP follows it */
     WIRE_BULK,         /* either: bytes of a value */
+    WIRE_PREPARED,     /* server: a PUT is whole and verified, and visible only after COMMIT */
+    WIRE_COMMIT,       /* client: the operation is still open, for `lease` from PREPARED on */
+    WIRE_PING,         /* either, after a silence; the answer is PONG */
+    WIRE_PONG,
+    WIRE_INSTANCE, /* client, first of all: which one it is, across its connections */
     WIRE_TYPE_END,
 };
 
@@ -59,6 +65,9 @@ struct wire_message {
     uint16_t lanes;
     uint8_t rails;
     uint64_t block_size, max_value; /* bytes */
+    uint8_t server_rail;            /* LINK_ACCEPT: the server's number of its own */
+    uint64_t lease;                 /* COMMIT: ns */
+    uint8_t instance[WIRE_INSTANCE_BYTES];
 };
 
 /* Bytes that any message but BULK needs at most, with its frame header. */

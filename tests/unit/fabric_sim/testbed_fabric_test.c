@@ -222,14 +222,15 @@ static void mtu_prefix_grh_and_lanes(void **state)
     assert_string_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 grh_required"), "true");
     DO(FAULT(.word = TESTBED_PREFIX_SET, .network = "ib", .value = UINT64_C(0xfec0000000000001)));
     comes_to("a", "mlx5_0/1 prefix", "0xfec0000000000001");
+    const struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), "a");
+    struct net_port *port = net_node_port(sim_device_node(sim_device_at(host, 0)), 1);
+    const uint8_t third = net_sl_to_vl(port, 3), fourth = net_sl_to_vl(port, 4);
     DO(FAULT(.word = TESTBED_SL_MAP, .network = "ib", .index = 3, .value = 15));
     DO(FAULT(.word = TESTBED_SL_MAP, .network = "ib", .index = 4, .value = 1));
     WRONG(FAULT(.word = TESTBED_SL_MAP, .network = "ib", .index = 16, .value = 1));
     WRONG(FAULT(.word = TESTBED_SL_MAP, .network = "lan", .index = 3, .value = 1));
     WRONG(FAULT(.word = TESTBED_PREFIX_SET, .network = "lan", .value = 1));
     sim_bed_run(&bed, BED_SECOND);
-    const struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), "a");
-    struct net_port *port = net_node_port(sim_device_node(sim_device_at(host, 0)), 1);
     assert_int_equal(net_sl_to_vl(port, 3), 15);
     assert_int_equal(net_sl_to_vl(port, 4), 1);
     sim_bed_undo(&bed);
@@ -238,7 +239,8 @@ static void mtu_prefix_grh_and_lanes(void **state)
     assert_string_equal(sim_bed_ask(&bed, "x", "mlx5_0/1 mtu"), "4096");
     assert_string_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 grh_required"), "false");
     sim_bed_run(&bed, BED_SECOND);
-    assert_int_not_equal(net_sl_to_vl(port, 3), 15);
+    assert_int_equal(net_sl_to_vl(port, 3), third);
+    assert_int_equal(net_sl_to_vl(port, 4), fourth);
 }
 
 /* Each of them, and blocks arrive all the same, later. */
@@ -273,6 +275,29 @@ static void a_cut_is_one_way_and_ends(void **state)
     assert_true(sim_bed_until(&bed, "c {\"moved\":3}"));
 }
 
+/* The subnet manager set another prefix meanwhile: the GIDs that come back have it. */
+static void gids_come_back_with_the_present_prefix(void **state)
+{
+    static const union fabric_gid alias = {{0xfe, 0x80, [15] = 0x77}};
+    (void)state;
+    DO(FAULT(.word = TESTBED_PREFIX_SET, .network = "ib", .value = UINT64_C(0xfec0000000000002)));
+    comes_to("a", "mlx5_0/1 prefix", "0xfec0000000000002");
+    DO(FAULT(.word = TESTBED_GID_ADD, .node = "a", .index = 2, .gid = alias,
+             .gid_type = FABRIC_GID_TYPE_IB));
+    sim_bed_undo(&bed);
+    assert_string_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 2"),
+                        "0000:0000:0000:0000:0000:0000:0000:0000");
+    comes_to("a", "mlx5_0/1 prefix", "0xfe80000000000000");
+    assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fe80:0000:0000:0000", 19);
+    DO(FAULT(.word = TESTBED_GID_MOVE, .node = "a", .index = 0, .value = 3));
+    DO(FAULT(.word = TESTBED_PREFIX_SET, .network = "ib", .value = UINT64_C(0xfec0000000000002)));
+    comes_to("a", "mlx5_0/1 prefix", "0xfec0000000000002");
+    sim_bed_undo(&bed); /* the prefix is set back by a datagram, later than the GIDs */
+    assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fec0:0000:0000:0002", 19);
+    comes_to("a", "mlx5_0/1 prefix", "0xfe80000000000000");
+    assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fe80:0000:0000:0000", 19);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +311,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lids_change, setup, teardown),
         cmocka_unit_test_setup_teardown(p_keys_come_and_go, setup, teardown),
         cmocka_unit_test_setup_teardown(gids_come_move_and_go, setup, teardown),
+        cmocka_unit_test_setup_teardown(gids_come_back_with_the_present_prefix, setup, teardown),
         cmocka_unit_test_setup_teardown(mtu_prefix_grh_and_lanes, setup, teardown),
         cmocka_unit_test_setup_teardown(links_lose_delay_reorder_and_repeat, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cut_is_one_way_and_ends, setup, teardown),

@@ -52,8 +52,36 @@ static void a_stranger_is_told_nothing(void **state)
     small_run(w, SECOND / 10);
     assert_true(r.closed);
     assert_int_equal(r.count, 0);
-    assert_int_equal(small_logged(w, PAIR_SERVER, "auth_failed: it has not shown the key"), 1);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "peer_gone: it left when it was challenged"), 1);
     small_world_free(w);
+}
+
+/* A stranger that answers is counted by what it did; one that only leaves is not. */
+static void a_wrong_proof_is_an_authentication_failure(void **state)
+{
+    (void)state;
+    for (int answers = 0; answers < 2; answers++) {
+        struct small_world *w = small_world_new(2);
+        memset(&r, 0, sizeof r);
+        r.raw = true;
+        assert_int_equal(pair_server(w, ""), 0);
+        rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+        small_run(w, SECOND / 10);
+        const uint8_t hello[20 + 33] = {'M', 'K', 'V', '1', 1, 1, [11] = 33, [20] = 1};
+        rogue_send_bytes(&r, hello, sizeof hello);
+        small_run(w, SECOND / 10);
+        const uint8_t proof[20 + 32] = {'M', 'K', 'V', '1', 1, 3, [11] = 32};
+        if (answers)
+            rogue_send_bytes(&r, proof, sizeof proof);
+        else
+            small_reset_streams(w, PAIR_CLIENT);
+        small_run(w, SECOND / 10);
+        small_command(w, PAIR_SERVER, "{\"id\":9,\"op\":\"status\"}");
+        pair_has(small_until(w, PAIR_SERVER, "\"id\":9", SECOND),
+                 answers ? "\"auth_failures\":1,\"strangers\":0"
+                         : "\"auth_failures\":0,\"strangers\":1");
+        small_world_free(w);
+    }
 }
 
 /* MK-I2: it costs a bounded time. */
@@ -255,6 +283,122 @@ static void an_unfinished_put_leaves_nothing(void **state)
     small_world_free(w);
 }
 
+static void send_whole_put(uint64_t id)
+{
+    static const uint8_t key[WIRE_KEY_BYTES] = {0};
+    static uint8_t data[30];
+    struct wire_message m = request(WIRE_PUT, id);
+    m.length = sizeof data;
+    assert_true(memcmp(r.key, key, sizeof key) != 0);
+    wire_tag_compute(r.key, m.key, m.key_length, data, sizeof data, &m.tag);
+    assert_int_equal(rogue_send(&r, &m), 0);
+    struct wire_message bulk = {.type = WIRE_BULK, .id = id, .data = data, .length = sizeof data};
+    assert_int_equal(rogue_send(&r, &bulk), 0);
+}
+
+/* MK-A4: visible only when the client says in time that the operation is still open. */
+static void a_put_becomes_visible_by_its_commit(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t wait, lease;
+        enum fabric_error error;
+    } cases[] = {{0, SECOND, FABRIC_OK},
+                 {2 * SECOND, SECOND, ERR_TIMEOUT},
+                 {2 * SECOND, 3 * SECOND, FABRIC_OK}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct small_world *w = met();
+        send_whole_put(1);
+        small_run(w, SECOND / 10);
+        assert_non_null(rogue_last(&r, WIRE_PREPARED));
+        assert_null(rogue_last(&r, WIRE_RESULT));
+        struct wire_message exists = request(WIRE_EXISTS, 2);
+        answer(w, &exists);
+        assert_int_equal(rogue_last(&r, WIRE_RESULT)->found, 0);
+        small_run(w, cases[i].wait);
+        const struct wire_message commit = {.type = WIRE_COMMIT, .id = 1, .lease = cases[i].lease};
+        assert_int_equal(answer(w, &commit), cases[i].error);
+        exists.id = 3;
+        answer(w, &exists);
+        assert_int_equal(rogue_last(&r, WIRE_RESULT)->found, cases[i].error == FABRIC_OK);
+        small_world_free(w);
+    }
+}
+
+/* MK-I2: what makes no progress costs a bounded time, also when its client lives. */
+static void an_idle_transfer_and_a_silent_client_end(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = request(WIRE_PUT, 1), pong = {.type = WIRE_PONG};
+    m.length = 60;
+    assert_int_equal(rogue_send(&r, &m), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        small_run(w, 4 * SECOND);
+        assert_int_equal(rogue_send(&r, &pong), 0);
+    }
+    assert_int_equal(rogue_last(&r, WIRE_RESULT)->error, ERR_TIMEOUT);
+    assert_null(rogue_last(&r, WIRE_PING));
+    assert_false(r.closed);
+    small_run(w, 8 * SECOND);
+    assert_non_null(rogue_last(&r, WIRE_PING));
+    assert_false(r.closed);
+    small_run(w, 8 * SECOND);
+    assert_true(r.closed);
+    small_world_free(w);
+}
+
+/* MK-B4: a client that comes again replaces its old self at once. */
+static void a_client_that_comes_again_replaces_its_old_self(void **state)
+{
+    (void)state;
+    static struct rogue second;
+    struct small_world *w = small_world_new(3);
+    memset(&r, 0, sizeof r);
+    memset(&second, 0, sizeof second);
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    struct wire_message m = {.type = WIRE_INSTANCE, .instance = {1}};
+    assert_int_equal(rogue_send(&r, &m), 0);
+    send_whole_put(1);
+    small_run(w, SECOND / 10);
+    m.instance[0] = 2;
+    assert_int_equal(rogue_send(&second, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_false(r.closed);
+    m.instance[0] = 1;
+    assert_int_equal(rogue_send(&second, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    assert_false(second.closed);
+    small_world_free(w);
+}
+
+/* A client cannot make the server build queue pairs without end. */
+static void requests_for_links_are_paced(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct wire_message m = {.type = WIRE_LINK_REQUEST, .qp_num = 5, .length = 4096};
+    m.address = (struct fabric_port_address){
+        .link_layer = FABRIC_LINK_LAYER_ETHERNET, .state = FABRIC_PORT_ACTIVE, .port_num = 1};
+    for (uint32_t i = 1; i <= 40; i++) {
+        m.generation = i;
+        assert_int_equal(rogue_send(&r, &m), 0);
+    }
+    small_run(w, SECOND / 100);
+    assert_int_equal(rogue_last(&r, WIRE_LINK_DOWN)->error, ERR_QUEUE_FULL);
+    small_run(w, SECOND);
+    m.generation = 41;
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 100);
+    assert_int_equal(rogue_last(&r, WIRE_LINK_DOWN)->error, ERR_LINK_LAYER_MISMATCH);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "link_layer_mismatch"), 2); /* not 18 */
+    small_world_free(w);
+}
+
 static void one_client_has_a_bounded_number_of_transfers(void **state)
 {
     (void)state;
@@ -274,6 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stranger_is_told_nothing),
+        cmocka_unit_test(a_wrong_proof_is_an_authentication_failure),
         cmocka_unit_test(a_silent_stranger_is_dropped),
         cmocka_unit_test(bytes_that_are_no_frame_end_the_connection),
         cmocka_unit_test(messages_of_servers_are_refused),
@@ -284,6 +429,10 @@ int main(void)
         cmocka_unit_test(a_peer_without_read_resources_is_refused),
         cmocka_unit_test(bulk_must_fit_its_put),
         cmocka_unit_test(an_unfinished_put_leaves_nothing),
+        cmocka_unit_test(a_put_becomes_visible_by_its_commit),
+        cmocka_unit_test(an_idle_transfer_and_a_silent_client_end),
+        cmocka_unit_test(a_client_that_comes_again_replaces_its_old_self),
+        cmocka_unit_test(requests_for_links_are_paced),
         cmocka_unit_test(one_client_has_a_bounded_number_of_transfers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

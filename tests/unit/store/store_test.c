@@ -185,6 +185,34 @@ static void many_keys_are_all_found(void **state)
     store_destroy(s);
 }
 
+/* What no eviction can make room for is refused before anything was evicted. */
+static void a_refusal_evicts_nothing(void **state)
+{
+    (void)state;
+    const struct store_init init = {.capacity = 10 * SLAB_ALIGN,
+                                    .evicts = true,
+                                    .start_percent = 100,
+                                    .stop_percent = 90,
+                                    .seed = 7};
+    struct store *s;
+    struct store_block *b;
+    struct store_counts counts;
+    assert_int_equal(store_create(&init, &s), 0);
+    for (char key = '0'; key <= '9'; key++) {
+        assert_int_equal(store_reserve(s, &key, 1, SLAB_ALIGN, &b), 0);
+        store_commit(s, b, tag);
+    }
+    struct store_block *pinned = store_pin(s, "5", 1);
+    assert_int_equal(store_reserve(s, "x", 1, 8 * SLAB_ALIGN, &b), ERR_STORE_FULL);
+    store_counts(s, &counts);
+    assert_int_equal(counts.blocks, 10);
+    assert_int_equal(counts.evictions, 0);
+    assert_int_equal(store_reserve(s, "x", 1, 5 * SLAB_ALIGN, &b), 0); /* before the pinned one */
+    store_abandon(s, b);
+    store_unpin(s, pinned);
+    store_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +224,7 @@ int main(void)
         cmocka_unit_test(eviction_begins_at_seventy_percent_with_the_least_recently_used),
         cmocka_unit_test(what_is_being_read_is_never_evicted),
         cmocka_unit_test(many_keys_are_all_found),
+        cmocka_unit_test(a_refusal_evicts_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

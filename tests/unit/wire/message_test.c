@@ -184,6 +184,12 @@ static void the_golden_frame_is_kept(void **state)
     assert_true(wire_message_encode(&m, bytes, sizeof bytes, &n));
     assert_int_equal(n, sizeof golden);
     assert_memory_equal(bytes, golden, n);
+    static const uint8_t commit[] = {0x10, 0, 0, 0,  0, 0, 0, 16, 0,    0,    0,    0,
+                                     0,    0, 0, 42, 0, 0, 0, 0,  0x3b, 0x9a, 0xca, 0};
+    m = (struct wire_message){.type = WIRE_COMMIT, .id = 42, .lease = 1000000000};
+    assert_true(wire_message_encode(&m, bytes, sizeof bytes, &n));
+    assert_int_equal(n, sizeof commit);
+    assert_memory_equal(bytes, commit, n);
 }
 
 int main(void)

@@ -70,7 +70,47 @@ static void a_port_in_armed_takes_data_and_sends_none(void **state)
     little_net_run(&little, 10000);
     assert_int_equal(little_net_arrived(&little, 1), 1);
     assert_int_equal(little_net_arrived(&little, 0), 0);
+    little_net_down(&little);
+}
+
+static void data_makes_an_armed_port_active(void **state)
+{
+    struct little_net little;
+    (void)state;
+    little_net_up(&little, 2, NULL);
+    little_net_state(little.hosts[1], FABRIC_PORT_ARMED);
+    little_net_run(&little, 10000);
     assert_int_equal(net_port_info(little.hosts[1])->state, FABRIC_PORT_ARMED);
+    assert_true(little_net_send(&little, 0, 1, 0, 1, 100));
+    little_net_run(&little, 10000);
+    assert_int_equal(net_port_info(little.hosts[1])->state, FABRIC_PORT_ACTIVE);
+    assert_true(little_net_send(&little, 1, 0, 0, 2, 100));
+    little_net_run(&little, 10000);
+    assert_int_equal(little_net_arrived(&little, 0), 1);
+    little_net_down(&little);
+}
+
+static void a_switch_without_power_loses_its_tables(void **state)
+{
+    const uint8_t map[PORT_SLS] = {3};
+    struct little_net little;
+    struct port_info *info;
+    (void)state;
+    little_net_up(&little, 2, NULL);
+    info = net_port_info(net_node_port(little.sw, 1));
+    info->pkeys[1] = 0x8001;
+    net_port_info(net_node_port(little.sw, 0))->lid = 9;
+    net_lft_set(little.sw, 70, 1);
+    net_mft_set(little.sw, 0xC000, 0, 2);
+    net_sl_map_set(net_node_port(little.sw, 1), 2, map);
+    net_node_set_power(little.sw, false);
+    net_node_set_power(little.sw, true);
+    assert_int_equal(net_lft_get(little.sw, 70), NET_PORT_NONE);
+    assert_int_equal(net_mft_get(little.sw, 0xC000, 0), 0);
+    assert_int_equal(net_sl_map_get(net_node_port(little.sw, 1), 2, 0), 0);
+    assert_int_equal(net_port_info(net_node_port(little.sw, 0))->lid, 0);
+    assert_int_equal(info->pkeys[0], 0xffff);
+    assert_int_equal(info->pkeys[1], 0);
     little_net_down(&little);
 }
 
@@ -150,6 +190,8 @@ int main(void)
         cmocka_unit_test(a_cable_brings_ethernet_to_active),
         cmocka_unit_test(a_port_in_init_carries_no_data),
         cmocka_unit_test(a_port_in_armed_takes_data_and_sends_none),
+        cmocka_unit_test(data_makes_an_armed_port_active),
+        cmocka_unit_test(a_switch_without_power_loses_its_tables),
         cmocka_unit_test(both_ends_see_a_pulled_cable),
         cmocka_unit_test(what_is_on_the_wire_is_lost_with_the_link),
         cmocka_unit_test(power_takes_every_link_of_a_node),

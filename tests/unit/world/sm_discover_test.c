@@ -106,6 +106,26 @@ static void a_switch_that_lost_its_tables_gets_them_again(void **state)
     subnet_close(&s);
 }
 
+/* Too short for a sweep between: only the switch itself tells that its tables are gone. */
+static void a_switch_that_lost_power_for_a_moment_is_set_up_again(void **state)
+{
+    struct subnet s;
+    struct net_node *leaf;
+
+    (void)state;
+    subnet_open_tree(&s, 8, 4, NULL);
+    subnet_bring_up(&s);
+    leaf = net_find(s.net, "l1");
+    net_node_set_power(leaf, false);
+    net_node_set_power(leaf, true);
+    assert_int_equal(net_port_info(net_node_port(leaf, 0))->lid, 0);
+    while (sm_subnet_up(s.sm[0]))
+        assert_true(sim_step(s.sim));
+    assert_true(subnet_wait_up(&s, 0));
+    assert_true(subnet_walk_clean(s.net));
+    subnet_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +133,7 @@ int main(void)
         cmocka_unit_test(a_manager_whose_own_second_port_is_cabled_finds_it),
         cmocka_unit_test(a_node_that_is_cabled_later_is_found_by_its_link),
         cmocka_unit_test(a_switch_that_lost_its_tables_gets_them_again),
+        cmocka_unit_test(a_switch_that_lost_power_for_a_moment_is_set_up_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,9 +212,70 @@ static void a_master_whose_successor_dies_goes_on(void **state)
     subnet_close(&s);
 }
 
+/* Two switches with two hosts each; managers at h0 and, less important, at h3. The link between
+ * was cut so long that each half has a master, and the second one moved LIDs of its half. */
+static void open_parted(struct subnet *s)
+{
+    subnet_open(s);
+    for (unsigned i = 0; i < 4; i++) {
+        subnet_add_host(s, (const char *[]){"h0", "h1", "h2", "h3"}[i], 0x100 + 0x10 * i);
+        if (i < 2)
+            subnet_add_switch(s, i ? "l1" : "l0", 0x1000 + 0x100 * i, 3);
+    }
+    subnet_cable(s, "h0", 1, "l0", 1);
+    subnet_cable(s, "h1", 1, "l0", 2);
+    subnet_cable(s, "h2", 1, "l1", 1);
+    subnet_cable(s, "h3", 1, "l1", 2);
+    subnet_cable(s, "l0", 3, "l1", 3);
+    subnet_manage(s, "h0", &(struct sm_config){.priority = 5});
+    subnet_add_manager(s, 1, "h3", &(struct sm_config){.priority = 3});
+    subnet_bring_up(s);
+    sm_start(s->sm[1]);
+    assert_true(subnet_wait_state(s, 1, SM_STANDBY));
+    net_link_set_up(subnet_port(s, "l0", 3), false);
+    assert_true(subnet_wait_up(s, 1));
+    assert_true(subnet_wait_up(s, 0));
+    assert_true(sm_lid_set(s->sm[1], subnet_guid(s, "h2"), subnet_info(s, "h1")->lid));
+    assert_true(subnet_wait_up(s, 1));
+    assert_int_equal(subnet_info(s, "h1")->lid, subnet_info(s, "h2")->lid);
+}
+
+static void joined_again_one_of_two_masters_is_left(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_parted(&s);
+    net_link_set_up(subnet_port(&s, "l0", 3), true);
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY));
+    assert_true(subnet_wait_up(&s, 0));
+    assert_true(subnet_walk_clean(s.net));
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(subnet_info(&s, (const char *[]){"h0", "h1", "h2", "h3"}[i])->sm_lid,
+                         subnet_info(&s, "h0")->lid);
+    subnet_close(&s);
+}
+
+static void what_another_master_set_is_not_trusted(void **state)
+{
+    struct subnet s;
+
+    (void)state;
+    open_parted(&s);
+    sm_stop(s.sm[1]);
+    net_link_set_up(subnet_port(&s, "l0", 3), true);
+    while (sm_subnet_up(s.sm[0]))
+        assert_true(sim_step(s.sim));
+    assert_true(subnet_wait_up(&s, 0));
+    assert_true(subnet_walk_clean(s.net));
+    subnet_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joined_again_one_of_two_masters_is_left),
+        cmocka_unit_test(what_another_master_set_is_not_trusted),
         cmocka_unit_test(the_higher_priority_becomes_master),
         cmocka_unit_test(with_equal_priorities_the_lower_guid_becomes_master),
         cmocka_unit_test(a_worse_one_that_comes_late_stands_by_and_changes_nothing),

@@ -172,6 +172,9 @@ static void enforcing_switch_ports_get_the_table_of_their_host(void **state)
     assert_int_equal(port->partition_enforce_out, 1);
     assert_int_equal(port->pkeys[0], 0xFFFF);
     assert_int_equal(port->pkeys[1], FULL(0x81));
+    sm_pkey_set(s.sm[0], subnet_guid(&s, "h2"), FULL(0x82), 70); /* more than one block away */
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(port->pkeys[2], FULL(0x82));
     uplink = net_port_info(subnet_port(&s, "l0", 3));
     assert_int_equal(uplink->partition_enforce_in, 0);
     subnet_close(&s);

@@ -131,6 +131,8 @@ static void a_disabled_port_stays_down_until_it_polls(void **state)
     info.port_phys_state = MAD_PHYS_DISABLED;
     assert_int_equal(set(&a, 1, 3, &info), MAD_STATUS_OK);
     assert_int_equal(subnet_info(&a.s, "h2")->state, FABRIC_PORT_DOWN);
+    assert_int_equal(ask(&a, 1, MAD_GET, MAD_PORT_INFO, 3, NULL), MAD_STATUS_OK);
+    assert_int_equal(mad_data(&a.last)[33] >> 4, MAD_PHYS_DISABLED);
     info.port_phys_state = MAD_PHYS_POLLING;
     assert_int_equal(set(&a, 1, 3, &info), MAD_STATUS_OK);
     assert_int_equal(subnet_info(&a.s, "h2")->state, FABRIC_PORT_INIT);
@@ -259,6 +261,32 @@ static void a_management_key_protects_the_port(void **state)
     subnet_close(&a.s);
 }
 
+static void a_wrong_management_key_is_reported_with_what_it_came_with(void **state)
+{
+    struct asker a;
+    struct mad_notice notice;
+
+    (void)state;
+    open_asker(&a);
+    assert_int_equal(ask_with_key(&a, MAD_SET, 0), MAD_STATUS_OK);
+    subnet_info(&a.s, "h0")->lid = 1;
+    subnet_info(&a.s, "h2")->sm_lid = 1;
+    net_lft_set(net_find(a.s.net, "l0"), 1, 1);
+    assert_int_equal(ask_with_key(&a, MAD_SET, 0x1111), MAD_STATUS_OK); /* the trap */
+    assert_int_equal(mad_method(&a.last), MAD_TRAP);
+    mad_notice_decode(mad_data_const(&a.last), &notice);
+    assert_int_equal(notice.trap_number, 256);
+    assert_int_equal(notice.method, MAD_SET);
+    assert_int_equal(notice.attribute, MAD_PORT_INFO);
+    assert_int_equal(notice.modifier, 1);
+    assert_true(notice.m_key == 0x1111 && notice.is_directed && !notice.path_truncated);
+    assert_int_equal(notice.path_hops, 2);
+    assert_int_equal(notice.return_path[0], 1);
+    assert_int_equal(notice.return_path[1], 1);
+    assert_int_equal(mad_data_const(&a.last)[33], 0x82);
+    subnet_close(&a.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +297,7 @@ int main(void)
         cmocka_unit_test(what_the_port_cannot_is_refused),
         cmocka_unit_test(a_switch_has_one_lid_at_its_port_0),
         cmocka_unit_test(a_management_key_protects_the_port),
+        cmocka_unit_test(a_wrong_management_key_is_reported_with_what_it_came_with),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

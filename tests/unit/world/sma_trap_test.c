@@ -201,6 +201,7 @@ static void an_enforcing_switch_reports_what_it_discards(void **state)
     assert_int_equal(notice.trap_number, 259);
     assert_int_equal(notice.key, 0x8099);
     assert_int_equal(notice.switch_lid, 5);
+    assert_int_equal(notice.gid2[0], 0); /* the packet had none */
     subnet_close(&a.s);
 }
 
@@ -215,7 +216,9 @@ static void a_manager_that_comes_is_told_to_the_master(void **state)
     sim_run_until(a.s.sim, sim_now(a.s.sim) + MS);
     assert_int_equal(heard(&a).trap_number, MAD_TRAP_CAPABILITY);
     assert_int_equal(heard(&a).lid1, 3);
-    assert_int_equal(heard(&a).capability_mask, MAD_CAP_IS_SM);
+    assert_int_equal(heard(&a).capability_mask, MAD_CAP_IS_SM | MAD_CAP_TRAP | MAD_CAP_SL_MAPPING |
+                                                    MAD_CAP_EXTENDED_SPEEDS |
+                                                    MAD_CAP_CLIENT_REREGISTER);
     subnet_close(&a.s);
 }
 

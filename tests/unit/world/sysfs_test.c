@@ -215,11 +215,29 @@ static void an_ethernet_interface_shows_six_bytes(void **state)
     check_list(ETH "/device/net", "");
 }
 
+static void entries_of_a_class_are_links(void **state)
+{
+    static const char folder[] = "/sys/devices/pci0000:00/0000:3b:00.0";
+    char link[80];
+    (void)state;
+    assert_int_equal(sysfs_link(&view, IB, link, sizeof(link)), FABRIC_OK);
+    assert_string_equal(link, "../../devices/pci0000:00/0000:3b:00.0/infiniband/mlx5_0");
+    assert_int_equal(sysfs_link(&view, NET "/eth0", link, sizeof(link)), FABRIC_OK);
+    assert_string_equal(link, "../../devices/pci0000:00/0000:5e:00.0/net/eth0");
+    check_list("/sys/devices/pci0000:00", "0000:3b:00.0 0000:5e:00.0");
+    check_list(folder, "device infiniband net vendor");
+    check("/sys/devices/pci0000:00/0000:3b:00.0/infiniband/mlx5_0/ports/1/lid", "0x1c\n");
+    check("/sys/devices/pci0000:00/0000:3b:00.0/net/ib0/mtu", "4092\n");
+    assert_int_equal(sysfs_link(&view, "/sys/devices/pci0000:00/0000:3b:00.0/infiniband/mlx5_0",
+                                link, sizeof(link)),
+                     ERR_NOT_FOUND);
+}
+
 static void folders_are_listed_sorted(void **state)
 {
     (void)state;
-    check_list("/sys", "class module");
-    check_list("/sys/", "class module");
+    check_list("/sys", "class devices module");
+    check_list("/sys/", "class devices module");
     check_list("/sys/class", "infiniband net");
     check_list("/sys/class/infiniband/", "mlx5_0 mlx5_1");
     check_list(NET, "eth0 ib0");
@@ -312,6 +330,7 @@ int main(void)
         TEST(a_device_shows_what_it_is),
         TEST(an_ipoib_interface_shows_its_mode_and_its_long_address),
         TEST(an_ethernet_interface_shows_six_bytes),
+        TEST(entries_of_a_class_are_links),
         TEST(folders_are_listed_sorted),
         TEST(what_is_not_there_is_not_found),
         TEST(what_is_too_large_writes_nothing),
