@@ -14,9 +14,8 @@
 #include "src/fabric/planted.h"
 
 #define MAX_RESPONDERS 4096 /* of one target */
-#define IDLE_LIMIT                                                                                 \
-    UINT64_C(60000000000) /* ns; beyond what an initiator waits between two tries                  \
-                           */
+/* ns; beyond what an initiator waits between two tries */
+#define IDLE_LIMIT UINT64_C(60000000000)
 
 struct packet *dc_disconnect(struct qp_context *ctx)
 {
