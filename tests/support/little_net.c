@@ -59,7 +59,8 @@ static void add_host(struct little_net *little, size_t index, const struct net_l
     char name[16];
     snprintf(name, sizeof(name), "h%zu", index);
     struct net_node *node = net_add_node(little->net, NET_HCA, name, 0x1000 + index * 16, 1);
-    struct net_owner owner = {little, receive, changed, can_send};
+    struct net_owner owner = {
+        .context = little, .receive = receive, .changed = changed, .can_send = can_send};
     struct net_port *port = net_node_port(node, 1);
     struct net_port *end = net_node_port(little->sw, (uint8_t)(index + 1));
     little->hosts[index] = port;
