@@ -23,7 +23,7 @@ ifeq ($(filter $(VARIANT),$(VARIANTS)),)
 $(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
 endif
 
-LIBS := yaml-0.1 libcrypto jansson libxxhash
+LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LIB_LINK := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
 TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)

@@ -50,19 +50,20 @@ _PLAIN = (r"mem(cpy|move|set|cmp|chr|rchr|mem)|str(len|nlen|cmp|ncmp|cpy|ncpy|ca
 _CRYPTO = r"EVP_(?!RAND)\w+|CRYPTO_\w+|OSSL_PARAM_\w+|OPENSSL_cleanse"
 _JSON = r"json_\w+|jsonp_\w+"
 _YAML = r"yaml_\w+"
+_XML = r"xml\w+"
 _PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|stdout|stderr"
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
 
 HEADERS = {
     "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
     "src/config": {"yaml.h"},
-    "src/scenario": {"yaml.h", "dirent.h", "sys/stat.h", "sys/types.h"},
+    "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
 }
 SYMBOLS = {
     "src": [_PLAIN, _CRYPTO, _JSON],
     "src/config": [_YAML],
-    "src/scenario": [_YAML, _PRINT, _FILES],
+    "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
 }

@@ -45,12 +45,18 @@ def cells(scenario):
             if not any(fits(one[0], labels) for labels in scenario.get("except", []))]
 
 
+def typed(value):
+    """A variable that is a whole scalar, typed by its text: the reader replaces before it types."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return yaml.load(text, Loader) if re.fullmatch(r"true|false|-?[0-9]+", text) else text
+
+
 def applied(value, cell, variables):
     """What `value` is in a cell: variables replaced, what exists only elsewhere left out."""
     if isinstance(value, str):
         whole = re.fullmatch(r"\$\{([^}]*)\}", value)
         if whole:
-            return variables[whole[1]]
+            return typed(variables[whole[1]])
         return re.sub(r"\$\{([^}]*)\}", lambda name: str(variables[name[1]]), value)
     if isinstance(value, list):
         return [applied(one, cell, variables) for one in value if exists(one, cell)]

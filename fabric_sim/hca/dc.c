@@ -13,7 +13,10 @@
 
 #include "src/fabric/planted.h"
 
-#define MAX_RESPONDERS 4096 /* of one target; the oldest makes room */
+#define MAX_RESPONDERS 4096 /* of one target */
+#define IDLE_LIMIT                                                                                 \
+    UINT64_C(60000000000) /* ns; beyond what an initiator waits between two tries                  \
+                           */
 
 struct packet *dc_disconnect(struct qp_context *ctx)
 {
@@ -49,27 +52,54 @@ static struct qp_context *find_responder(struct qp_context *target, const struct
 static void responder_free(struct qp_context *dcr)
 {
     context_unqueue(dcr);
+    if (dcr->dcr_timer)
+        sim_cancel(dcr->hca->sim, dcr->dcr_timer);
     landing_abandon(dcr);
     resources_drop(dcr);
     free(dcr);
 }
 
-static void drop_oldest(struct qp_context *target)
+static void drop_after(struct qp_context *target, struct qp_context *before)
 {
-    struct qp_context *oldest = target->dcr_first;
-    target->dcr_first = oldest->dcr_next;
-    if (!target->dcr_first)
-        target->dcr_last = NULL;
+    struct qp_context **link = before ? &before->dcr_next : &target->dcr_first;
+    struct qp_context *dcr = *link;
+    *link = dcr->dcr_next;
+    if (target->dcr_last == dcr)
+        target->dcr_last = before;
+    assert(target->dcr_count > 0);
     target->dcr_count--;
     target->dcr_recent = NULL;
-    responder_free(oldest);
+    responder_free(dcr);
+}
+
+static bool goes_before(const struct qp_context *a, const struct qp_context *b)
+{
+    if (PLANTED(hca_dc_oldest_goes))
+        return false;
+    if (a->dcr_closed != b->dcr_closed)
+        return a->dcr_closed;
+    return a->dcr_used < b->dcr_used;
+}
+
+/* A closed connection if there is one, else the one that was idle longest. */
+static void make_room(struct qp_context *target)
+{
+    struct qp_context *before = NULL, *chosen = target->dcr_first;
+    for (struct qp_context *at = target->dcr_first; at->dcr_next; at = at->dcr_next) {
+        if (!goes_before(at->dcr_next, chosen))
+            continue;
+        before = at;
+        chosen = at->dcr_next;
+    }
+    qp_flush_recvs(chosen);
+    drop_after(target, before);
 }
 
 /* What an initiator had taken from the SRQ is given up without a completion. */
 void dc_drop_all(struct qp_context *target)
 {
     while (target->dcr_first)
-        drop_oldest(target);
+        drop_after(target, NULL);
 }
 
 /* The way back is the way the connect came (chapter 9.6.1.5, for want of an own rule). */
@@ -89,10 +119,8 @@ static void address_back(struct qp_context *dcr, const struct qp_context *target
 static struct qp_context *new_responder(struct qp_context *target, const struct hca_port *port,
                                         const struct packet *packet)
 {
-    if (target->dcr_count >= MAX_RESPONDERS) {
-        qp_flush_recvs(target->dcr_first);
-        drop_oldest(target);
-    }
+    if (target->dcr_count >= MAX_RESPONDERS)
+        make_room(target);
     struct qp_context *dcr = calloc(1, sizeof(*dcr));
     if (!dcr)
         abort();
@@ -139,6 +167,7 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
     responder_reset(dcr);
     address_back(dcr, target, port, packet);
     dcr->dcr_connection = packet->va;
+    dcr->dcr_used = sim_now(hca->sim);
     dcr->dcr_connect_psn = packet->psn;
     dcr->dcr_closed = false;
     dcr->rsp.epsn = rules_psn_add(packet->psn, 1);
@@ -147,6 +176,39 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
     if (packet->dc_key != target->qp->dc_access_key && !PLANTED(hca_dc_key_unchecked))
         refuse_key(dcr);
     net_free(hca->net, packet);
+}
+
+static bool is_unfinished(const struct qp_context *dcr)
+{
+    return !dcr->dcr_closed && dcr->rsp.previous != ENGINE_NO_OPCODE;
+}
+
+static void idle_due(void *object, uint64_t unused)
+{
+    (void)unused;
+    struct qp_context *dcr = object;
+    struct sim *sim = dcr->hca->sim;
+    dcr->dcr_timer = 0;
+    if (!is_unfinished(dcr))
+        return;
+    if (sim_now(sim) - dcr->dcr_used < IDLE_LIMIT) {
+        dcr->dcr_timer = sim_at(sim, dcr->dcr_used + IDLE_LIMIT, idle_due, dcr, 0);
+        return;
+    }
+    SIM_TRACE(sim, dcr->hca->label, "dc idle target=0x%06x initiator=0x%06x",
+              (unsigned)dcr->qp->qp_num, (unsigned)dcr->dcr_initiator);
+    dcr->dcr_closed = true;
+    landing_abandon(dcr);
+    resources_drop(dcr);
+    qp_flush_recvs(dcr);
+}
+
+/* An initiator that dies in the middle of a message says no word: what it holds of the SRQ would
+ * never come back. */
+static void watch(struct qp_context *dcr)
+{
+    if (!dcr->dcr_timer && is_unfinished(dcr) && !PLANTED(hca_dc_idle_kept))
+        dcr->dcr_timer = sim_in(dcr->hca->sim, IDLE_LIMIT, idle_due, dcr, 0);
 }
 
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet)
@@ -163,6 +225,7 @@ void dc_request(struct qp_context *target, struct hca_port *port, struct packet 
         packet_drop(hca, packet, "DC connection");
         return;
     }
+    dcr->dcr_used = sim_now(hca->sim);
     if (operation == DC_DISCONNECT) {
         /* Kept, closed, so that late packets of the connection are recognised. */
         bool whole = packet->psn == dcr->rsp.epsn;
@@ -173,4 +236,5 @@ void dc_request(struct qp_context *target, struct hca_port *port, struct packet 
         return;
     }
     responder_request(dcr, packet);
+    watch(dcr);
 }

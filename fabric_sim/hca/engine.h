@@ -114,6 +114,8 @@ struct qp_context {
     bool dcr, dcr_closed;
     uint32_t dcr_initiator, dcr_connect_psn;
     uint64_t dcr_connection;
+    uint64_t dcr_used;   /* time of its last packet */
+    sim_event dcr_timer; /* runs while a message is unfinished */
 };
 
 struct lane {

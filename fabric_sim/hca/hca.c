@@ -74,7 +74,8 @@ struct hca *hca_create(struct net *net, const struct hca_init *init)
     hca->discard_payload = init->discard_payload;
     hca->sys_image_guid = init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
     hca->key_scramble = scramble_make(sim_random(hca->sim), 32);
-    hca->qpn_scramble = scramble_make(sim_random(hca->sim), 24);
+    uint64_t qpns = sim_random(hca->sim);
+    hca->qpn_scramble = scramble_make(hca->profile->qpn_counts ? 0 : qpns, 24);
     init_tables(hca);
     init_ports(hca);
     struct net_owner owner = {.context = hca,

@@ -39,7 +39,7 @@ static enum fabric_error check_send(const struct qp_state *qp, const struct hca_
     if (length > MAX_MESSAGE || (atomic && length != 8))
         return ERR_INVALID_ARGUMENT;
     uint32_t mtu = fabric_mtu_bytes(qp->attr.path_mtu);
-    if (mtu && length / mtu >= MAX_PACKETS)
+    if (mtu && length / mtu >= MAX_PACKETS && !PLANTED(hca_message_unbounded))
         return ERR_INVALID_ARGUMENT;
     if ((wr->flags & HCA_SEND_INLINE) && (reads || length > qp->max_inline))
         return ERR_INVALID_ARGUMENT;

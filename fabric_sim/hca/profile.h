@@ -19,6 +19,8 @@ struct hca_profile {
     /* Asynchronous events, where devices differ. */
     bool port_err_on_init; /* PORT_ERR also on reaching INIT, not only on leaving ACTIVE */
 
+    bool qpn_counts; /* queue pair numbers count up and are the same on every such device */
+
     uint16_t pkey_count, gid_count;
     uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_mw, max_srq, max_ah, max_pd;
     uint32_t max_inline, max_mcast_attach;

@@ -3,6 +3,14 @@
  * What a device remembers, as fixed-layout structures without pointers in chunks that are named by
  * number. A chunk never moves, so a pointer taken from an index stays good while the object lives.
  * Host addresses occur only as plain numbers (key_state.host) and in no decision.
+ *
+ * Here: tables' items, rings, attributes, ring positions. Not here but in struct hca and
+ * struct qp_context (engine.h), which belong to one process: the heads of the tables and the
+ * scrambles, and of each queue pair the PSNs, the MSN, retries left, responder resources and the
+ * connection of an initiator. Chunks are found by number through an array of addresses. So another
+ * process cannot map a device yet, and an engine can take over a queue pair only within the
+ * process. In flight packets, payload references and timers are the packet engine's own and stay
+ * outside in any case.
  */
 #ifndef FABRIC_SIM_HCA_STATE_H
 #define FABRIC_SIM_HCA_STATE_H

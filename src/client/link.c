@@ -271,8 +271,10 @@ void client_link_up(struct client *c, struct client_peer *p, const struct wire_m
     l->reason = FABRIC_OK;
     l->ever_up = true;
     l->backoff = 0;
-    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, path MTU %u",
-             c->config.servers[p->index], m->rail, fabric_mtu_bytes(l->path.path_mtu));
+    char path[RAIL_PATH_TEXT];
+    rail_path_text(&c->rails[m->rail], &l->path, path);
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, %s",
+             c->config.servers[p->index], m->rail, path);
     report_link(c, p, m->rail);
     client_peer_judge(c, p);
 }
@@ -281,7 +283,7 @@ void client_link_up(struct client *c, struct client_peer *p, const struct wire_m
 static bool is_peer_waiting(enum fabric_error error)
 {
     return error == ERR_PEER_NO_LID || error == ERR_PORT_DOWN || error == ERR_DEVICE_REMOVED ||
-           error == ERR_WAITING_FOR_SM;
+           error == ERR_WAITING_FOR_SM || error == ERR_GID_NONE;
 }
 
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 
+#include "src/fabric/gid.h"
 #include "src/fabric/planted.h"
 
 static enum fabric_error to_init(struct rail *rail, fabric_qp qp)
@@ -132,4 +133,20 @@ enum fabric_error rail_path(const struct rail *rail, const struct fabric_port_ad
     if (PLANTED(rail_membership_ignored))
         other.pkey |= 0x8000u;
     return fabric_av_build(&rail->address, &other, out, detail);
+}
+
+void rail_path_text(const struct rail *rail, const struct fabric_path *path, char *out)
+{
+    assert(rail && path && out);
+    uint32_t mtu = fabric_mtu_bytes(path->path_mtu);
+    if (!path->av.is_global) {
+        snprintf(out, RAIL_PATH_TEXT, "path MTU %u", mtu);
+        return;
+    }
+    char here[FABRIC_GID_TEXT], there[FABRIC_GID_TEXT];
+    assert(path->local_gid < FABRIC_AV_MAX_GIDS);
+    fabric_gid_format(&rail->address.gids[path->local_gid].gid, here);
+    fabric_gid_format(&path->av.grh.dgid, there);
+    snprintf(out, RAIL_PATH_TEXT, "path MTU %u, GID %u %s to %s", mtu, path->av.grh.sgid_index,
+             here, there);
 }

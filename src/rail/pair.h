@@ -51,4 +51,9 @@ enum fabric_error rail_path(const struct rail *rail, const struct fabric_port_ad
 void rail_explain(const struct rail *rail, const struct rail_pair *pair, enum fabric_error error,
                   char *out);
 
+/* How a path goes, for the log: its MTU and, where it has a GRH, which GID was chosen of ours and
+ * which of the peer's. `out` has RAIL_PATH_TEXT bytes. */
+#define RAIL_PATH_TEXT 160
+void rail_path_text(const struct rail *rail, const struct fabric_path *path, char *out);
+
 #endif

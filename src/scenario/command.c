@@ -10,6 +10,7 @@
 #include "src/fabric/planted.h"
 #include "src/scenario/cases.h"
 #include "src/scenario/files.h"
+#include "src/scenario/junit.h"
 #include "src/scenario/report.h"
 
 struct arguments {
@@ -18,7 +19,7 @@ struct arguments {
     size_t path_count;
     const struct testbed_ops *fabric;
     uint64_t seed, jobs, shard, shards; /* this part, from 1, of so many */
-    const char *tag, *trace, *cell;
+    const char *tag, *trace, *cell, *junit;
     fabric_caps caps;
     bool json, twice, help;
 };
@@ -35,8 +36,8 @@ struct batch {
 static const char *const command_names[] = {"run", "check", "help"};
 static const char *const option_names[] = {"--fabric", "--seed",    "--tag",  "--jobs",
                                            "--trace",  "--without", "--cell", "--shard",
-                                           "--twice",  "--json",    "--help"};
-#define VALUE_OPTIONS 8 /* the first so many have a value */
+                                           "--junit",  "--twice",   "--json", "--help"};
+#define VALUE_OPTIONS 9 /* the first so many have a value */
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static int complain(const struct command_host *host, const char *what, const char *found,
@@ -136,6 +137,8 @@ static int set_value(const struct command_host *host, struct arguments *a, const
         a->tag = value;
     else if (strcmp(option, "--cell") == 0)
         a->cell = value;
+    else if (strcmp(option, "--junit") == 0)
+        a->junit = value;
     else
         a->trace = value;
     return COMMAND_PASSED;
@@ -394,6 +397,24 @@ static void print_json(const struct command_host *host, const struct totals *tot
     json_decref(object);
 }
 
+/* False after a complaint. */
+static bool write_junit(const struct command_host *host, const struct arguments *a,
+                        const json_t *all)
+{
+    struct text document = {0};
+    FILE *file = a->junit ? fopen(a->junit, "w") : NULL;
+    assert(all);
+    if (!a->junit)
+        return true;
+    junit_text(all, a->fabric->name, &document);
+    bool written = file && fwrite(document.data, 1, document.length, file) == document.length;
+    written = file && fclose(file) == 0 && written;
+    text_free(&document);
+    if (!written)
+        fprintf(host->err, "memkv-scenario: cannot write %s\n", a->junit);
+    return written;
+}
+
 static int finish(const struct batch *batch, const struct totals *totals, json_t *all, bool lived)
 {
     const struct command_host *host = batch->host;
@@ -408,7 +429,7 @@ static int finish(const struct batch *batch, const struct totals *totals, json_t
     if (!traced)
         fprintf(host->err, "memkv-scenario: %s is incomplete\n", a->trace);
     end.interrupted = end.interrupted || (host->interrupted && host->interrupted(host->context));
-    if (lived && traced)
+    if (write_junit(host, a, all) && lived && traced)
         return exit_of(&end);
     return end.interrupted ? COMMAND_INTERRUPTED : COMMAND_FAILED;
 }

@@ -8,7 +8,7 @@
 const char command_usage[] =
     "usage: memkv-scenario run PATH... [--fabric sim] [--seed N] [--tag T] [--jobs N]\n"
     "                      [--cell 'NAME=LABEL ...'] [--shard I/N] [--trace FILE]\n"
-    "                      [--without CAPABILITY] [--twice] [-j|--json]\n"
+    "                      [--junit FILE] [--without CAPABILITY] [--twice] [-j|--json]\n"
     "       memkv-scenario check PATH... [-j|--json]\n"
     "       memkv-scenario help [FIELD-OR-WORD]\n"
     "\n"
@@ -21,6 +21,7 @@ const char command_usage[] =
     "  --shard I/N           only the I-th of N parts of the cases, so that N machines share them\n"
     "  --jobs N              so many at a time (1)\n"
     "  --trace FILE          write every event of the world, a line each\n"
+    "  --junit FILE          write the results as JUnit XML too\n"
     "  --without CAPABILITY  run as if the fabric lacked it (may be repeated)\n"
     "  --twice               run each a second time and compare the traces\n"
     "  -j, --json            one JSON object on standard output\n"

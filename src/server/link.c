@@ -177,6 +177,7 @@ void server_link_request(struct server *server, struct server_connection *c,
 static void accept_link(struct server *s, struct server_connection *c, struct server_link *l)
 {
     const struct wire_message *m = &l->request;
+    assert(l->state == SERVER_LINK_RESOLVING && l->pair.qp.id);
     l->state = SERVER_LINK_ACCEPTED;
     l->outstanding = 0;
     l->probe_iova = m->iova;
@@ -195,6 +196,7 @@ static void accept_link(struct server *s, struct server_connection *c, struct se
 /* The link that waits for this look-up; null when it has ended or begun another one. */
 static struct server_link *resolving(struct server_connection *c, uint32_t serial)
 {
+    assert(c && serial);
     for (uint32_t i = 0; i < RAIL_MAX; i++) {
         struct server_link *l = &c->links[i];
         bool same = l->resolve == serial || PLANTED(server_resolve_unfenced);
@@ -300,8 +302,10 @@ void server_link_probed(struct server *server, struct server_connection *c,
         return;
     }
     l->state = SERVER_LINK_UP;
-    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, path MTU %u",
-             c->peer, t->link, fabric_mtu_bytes(l->path.path_mtu));
+    char path[RAIL_PATH_TEXT];
+    rail_path_text(&s->rails[l->rail], &l->path, path);
+    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, %s", c->peer,
+             t->link, path);
     report_link(s, c, t->link, FABRIC_OK);
     struct wire_message m = {.type = WIRE_LINK_UP,
                              .rail = t->link,

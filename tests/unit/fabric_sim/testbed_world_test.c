@@ -236,9 +236,24 @@ static void what_makes_no_sense_is_refused_in_words(void **state)
     assert_string_equal(detail, "node 'b': '10.0.0' is no IPv4 address");
 }
 
+static void an_inventory_and_a_plan_are_for_real_machines(void **state)
+{
+    (void)state;
+    const struct testbed_options asked[] = {
+        {.seed = 1, .caps = FABRIC_CAPS_ALL, .inventory = "hosts.yaml"},
+        {.seed = 1, .caps = FABRIC_CAPS_ALL, .plan = true}};
+    for (size_t i = 0; i < 2; i++) {
+        detail[0] = '\0';
+        assert_null(sim_testbed.create(&topology, &asked[i], detail));
+        assert_non_null(strstr(detail, "no machines"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(an_inventory_and_a_plan_are_for_real_machines, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_subnet_is_as_it_is_described, setup, teardown),
         cmocka_unit_test_setup_teardown(a_port_in_no_listed_partition_has_no_key, setup, teardown),
         cmocka_unit_test_setup_teardown(switches_are_cabled_and_limit_the_mtu, setup, teardown),

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "fabric_sim/hca/engine.h"
 #include "tests/support/hca_world.h"
 
 #define DC_KEY 0xdc00
@@ -267,6 +268,67 @@ static void another_way_to_the_same_target_is_another_connection(void **state)
     hca_world_destroy(d.w);
 }
 
+/* A packet of an initiator on host 2 that has no device behind it. */
+static void stranger(struct dc *d, uint32_t number, uint8_t operation, uint32_t psn)
+{
+    struct packet *packet = net_alloc(d->w->net);
+    packet->opcode = (uint8_t)(BTH_DC | operation);
+    packet->slid = 12;
+    packet->dlid = 11;
+    packet->pkey = 0xffff;
+    packet->dest_qp = d->number[1];
+    packet->src_qp = number;
+    packet->psn = psn;
+    packet->va = packet->qkey = 1; /* the connection */
+    packet->dc_key = DC_KEY;
+    port_receive(d->w->host[1].hca, net_node_port(d->w->host[1].node, 1), packet);
+}
+
+static void a_target_with_many_initiators_forgets_a_finished_one(void **state)
+{
+    (void)state;
+    struct dc d = make(1);
+    hca_world_fill(d.w, 0, 0, 1u << 20, 6);
+    post(&d, 1, HCA_WR_RDMA_WRITE, 1u << 20, DC_KEY, 0);
+    hca_world_run(d.w, 20000); /* in the middle of it */
+    for (uint32_t i = 0; i < 4200; i++) {
+        stranger(&d, 1000 + i, DC_CONNECT, 5);
+        stranger(&d, 1000 + i, DC_DISCONNECT, 6);
+    }
+    assert_int_equal(d.w->host[0].wc_count, 0);
+    assert_true(hca_world_wait(d.w, 0, 1, MS)); /* before it would try again */
+    assert_int_equal(d.w->host[0].wcs[0].status, FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(d.w, 0, 0, 1, 0, 1u << 20));
+    hca_world_destroy(d.w);
+}
+
+static void a_receive_comes_back_when_its_initiator_died(void **state)
+{
+    (void)state;
+    struct dc d = make(1);
+    struct hca_sge sge = hca_world_sge(d.w, 1, 0, 1u << 20);
+    for (uint64_t i = 50; i < 52; i++) {
+        struct hca_recv_wr recv = {.wr_id = i, .sges = &sge, .sge_count = 1};
+        assert_int_equal(hca_srq_post_recv(d.w->host[1].hca, d.srq[1], &recv), FABRIC_OK);
+    }
+    post(&d, 1, HCA_WR_SEND, 1u << 20, DC_KEY, 0);
+    hca_world_run(d.w, 20000);
+    hca_qp_destroy(d.w->host[0].hca, d.dci);
+    assert_int_equal(d.w->host[1].wc_count, 0);
+    assert_true(hca_world_wait(d.w, 1, 1, 100 * SECOND));
+    assert_int_equal(d.w->host[1].wcs[0].wr_id, 50);
+    assert_int_equal(d.w->host[1].wcs[0].status, FABRIC_WC_WR_FLUSH_ERR);
+    assert_int_equal(hca_world_qp_state(d.w, 1, d.dct[1]), FABRIC_QPS_RTR);
+    struct hca_qp_attr attr = hca_world_attr(d.w, 0, 1);
+    d.dci = hca_world_qp(d.w, 0, HCA_QP_DCI);
+    assert_int_equal(hca_world_bring_up(d.w, 0, d.dci, HCA_QP_DCI, &attr), FABRIC_OK);
+    post(&d, 1, HCA_WR_SEND, 64, DC_KEY, 1);
+    assert_true(hca_world_wait(d.w, 1, 2, SECOND));
+    assert_int_equal(d.w->host[1].wcs[1].wr_id, 51);
+    assert_int_equal(d.w->host[1].wcs[1].status, FABRIC_WC_SUCCESS);
+    hca_world_destroy(d.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +341,8 @@ int main(void)
         cmocka_unit_test(a_target_needs_an_srq_and_goes_no_further_than_rtr),
         cmocka_unit_test(a_device_without_dc_refuses_it),
         cmocka_unit_test(destroying_a_target_leaves_its_initiator_without_answer),
-        cmocka_unit_test(another_way_to_the_same_target_is_another_connection)};
+        cmocka_unit_test(another_way_to_the_same_target_is_another_connection),
+        cmocka_unit_test(a_target_with_many_initiators_forgets_a_finished_one),
+        cmocka_unit_test(a_receive_comes_back_when_its_initiator_died)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,6 +126,23 @@ static void address_handles_are_checked(void **state)
     hca_world_destroy(p.w);
 }
 
+/* Its PSNs must stay within half of the PSN space (chapter 9.7.1), whichever way the data goes. */
+static void a_message_of_too_many_packets_is_refused(void **state)
+{
+    (void)state;
+    static const enum hca_wr_opcode ops[] = {HCA_WR_RDMA_READ, HCA_WR_RDMA_WRITE, HCA_WR_SEND};
+    struct hca_pair p = hca_pair_make(NULL, 0, 1);
+    p.a.path_mtu = p.b.path_mtu = FABRIC_MTU_256;
+    hca_pair_connect(&p);
+    for (size_t i = 0; i < 3; i++) {
+        struct hca_sge sge = hca_world_sge(p.w, 0, 0, 64);
+        sge.length = 1u << 31;
+        struct hca_send_wr wr = hca_world_wr(ops[i], &sge);
+        assert_int_equal(hca_post_send(p.w->host[0].hca, p.qp[0], &wr), ERR_INVALID_ARGUMENT);
+    }
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +151,7 @@ int main(void)
         cmocka_unit_test(a_full_queue_refuses_until_completions_were_polled),
         cmocka_unit_test(a_full_receive_queue_refuses),
         cmocka_unit_test(a_read_without_initiator_depth_is_refused),
-        cmocka_unit_test(address_handles_are_checked)};
+        cmocka_unit_test(address_handles_are_checked),
+        cmocka_unit_test(a_message_of_too_many_packets_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

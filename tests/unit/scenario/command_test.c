@@ -14,6 +14,7 @@
 #include "tests/support/fake_testbed.h"
 
 #define GOOD "tests/unit/scenario/files/good.yaml"
+#define MATRIX "tests/unit/scenario/files/matrix.yaml"
 #define SKIPPED "tests/unit/scenario/files/skipped.yaml"
 
 struct fixture {
@@ -260,6 +261,53 @@ static void jobs_keep_the_order_of_files(void **state)
     said(fixture.err, "a worker died");
 }
 
+static void the_cells_of_a_matrix_are_cases(void **state)
+{
+    (void)state;
+    assert_int_equal(run("check", MATRIX, NULL), COMMAND_PASSED);
+    said(fixture.out, "PASS  " MATRIX " [role=client transport=rc]  a matrix\n");
+    said(fixture.out, "4 passed, 0 failed, 0 skipped");
+    assert_int_equal(run("check", MATRIX, "--shard", "2/3", NULL), COMMAND_PASSED);
+    assert_string_equal(fixture.out, "PASS  " MATRIX " [role=server transport=tcp]  a matrix\n"
+                                     "1 passed, 0 failed, 0 skipped\n");
+    assert_int_equal(run("check", MATRIX, "--cell", "role=client", NULL), COMMAND_PASSED);
+    said(fixture.out, "2 passed, 0 failed, 0 skipped");
+    assert_int_equal(run("check", MATRIX, "--cell", "role=nobody", NULL), COMMAND_NOTHING);
+    assert_int_equal(run("run", MATRIX, "--shard", "4/3", NULL), COMMAND_USAGE);
+    said(fixture.err, "--shard: found '4'; a number from 1 to 3 is expected");
+    assert_int_equal(run("run", MATRIX, "--shard", "4", NULL), COMMAND_USAGE);
+    said(fixture.err, "--shard: found '4'; a part such as 1/4 is expected");
+}
+
+static void a_cell_that_cannot_be_read_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(run("check", "tests/bad/unknown-variable.yaml", NULL), COMMAND_INVALID);
+    said(fixture.out, "FAIL  tests/bad/unknown-variable.yaml [role=client transport=rc]");
+    said(fixture.out, "0 passed, 2 failed, 0 skipped");
+}
+
+static void results_are_written_as_junit_too(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/memkv-junit-XXXXXX", detail[FILES_DETAIL];
+    struct text found = {0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(run("run", GOOD, SKIPPED, "--without", "sm", "--junit", path, NULL),
+                     COMMAND_PASSED);
+    assert_true(file_read(path, &found, detail));
+    unlink(path);
+    said(text_data(&found), "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\"");
+    said(text_data(&found), "classname=\"" GOOD "\" name=\"a good one (fake)\"");
+    said(text_data(&found), "<skipped message=\"fabric fake lacks: sm\">fabric fake lacks: sm\n");
+    text_free(&found);
+    assert_int_equal(run("run", GOOD, "--junit", "/nowhere/x", NULL), COMMAND_FAILED);
+    said(fixture.err, "cannot write /nowhere/x");
+    assert_int_equal(run("run", GOOD, "--junit", "/dev/full", NULL), COMMAND_FAILED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +325,9 @@ int main(void)
         cmocka_unit_test_setup(a_terminal_gets_colour_and_short_lines, setup),
         cmocka_unit_test_setup(results_that_nobody_can_read_are_no_success, setup),
         cmocka_unit_test_setup(jobs_keep_the_order_of_files, setup),
+        cmocka_unit_test_setup(the_cells_of_a_matrix_are_cases, setup),
+        cmocka_unit_test_setup(a_cell_that_cannot_be_read_is_named, setup),
+        cmocka_unit_test_setup(results_are_written_as_junit_too, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
