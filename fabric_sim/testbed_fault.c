@@ -234,7 +234,7 @@ static void restore_gids(const struct tb_undo *undo)
             continue;
         *gid = undo->gids[i];
         if (gid->type == FABRIC_GID_TYPE_IB && undo->prefix != info->gid_prefix &&
-            fabric_gid_prefix(&gid->gid) == undo->prefix)
+            !PLANTED(testbed_gid_prefix_stale) && fabric_gid_prefix(&gid->gid) == undo->prefix)
             memcpy(gid->gid.raw, fabric_gid_make(info->gid_prefix, 0).raw, 8);
     }
     net_port_changed(port, &before);

@@ -290,9 +290,14 @@ static void gids_come_back_with_the_present_prefix(void **state)
     comes_to("a", "mlx5_0/1 prefix", "0xfe80000000000000");
     assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fe80:0000:0000:0000", 19);
     DO(FAULT(.word = TESTBED_GID_MOVE, .node = "a", .index = 0, .value = 3));
+    const struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), "a");
+    struct net_port *port = net_node_port(sim_device_node(sim_device_at(host, 0)), 1);
+    net_port_info(port)->gids[5].gid = alias; /* as by a manager */
     DO(FAULT(.word = TESTBED_PREFIX_SET, .network = "ib", .value = UINT64_C(0xfec0000000000002)));
     comes_to("a", "mlx5_0/1 prefix", "0xfec0000000000002");
     sim_bed_undo(&bed); /* the prefix is set back by a datagram, later than the GIDs */
+    assert_string_not_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 5"),
+                            "0000:0000:0000:0000:0000:0000:0000:0000");
     assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fec0:0000:0000:0002", 19);
     comes_to("a", "mlx5_0/1 prefix", "0xfe80000000000000");
     assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fe80:0000:0000:0000", 19);
