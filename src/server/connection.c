@@ -88,8 +88,7 @@ void server_accept(struct server *server, fabric_stream stream)
 {
     struct server *s = server;
     assert(s && stream.id);
-    if (!PLANTED(server_strangers_unbounded))
-        make_room_for_stranger(s);
+    make_room_for_stranger(s);
     struct server_connection *c = connection_new(s);
     if (!c) {
         fabric_stream_close(s->fabric, stream, true);
