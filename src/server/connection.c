@@ -88,8 +88,7 @@ void server_accept(struct server *server, fabric_stream stream)
 {
     struct server *s = server;
     assert(s && stream.id);
-    if (!PLANTED(server_strangers_unbounded))
-        make_room_for_stranger(s);
+    make_room_for_stranger(s);
     struct server_connection *c = connection_new(s);
     if (!c) {
         fabric_stream_close(s->fabric, stream, true);
@@ -121,7 +120,9 @@ void server_connection_close(struct server *server, struct server_connection *c,
     s->counters.auth_failures += error == ERR_AUTH_FAILED;
     if (why && c->channel && wire_channel_is_challenged(c->channel) && error == ERR_PEER_GONE) {
         s->counters.strangers++;
-        why = "it left when it was challenged: its key may be another one";
+        error = ERR_AUTH_FAILED; /* to people; they know whether it should have the key */
+        why =
+            "it left when it was challenged and has not shown the key: its key may be another one";
     }
     if (why)
         say_end(s, c, error, why);

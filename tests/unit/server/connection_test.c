@@ -52,7 +52,8 @@ static void a_stranger_is_told_nothing(void **state)
     small_run(w, SECOND / 10);
     assert_true(r.closed);
     assert_int_equal(r.count, 0);
-    assert_int_equal(small_logged(w, PAIR_SERVER, "peer_gone: it left when it was challenged"), 1);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "auth_failed: it left when it was challenged"),
+                     1);
     small_world_free(w);
 }
 
