@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MemKV in the simulator (HA-7.1): short worlds a second, with a server and a client that does
+ * eight operations of 16 KiB.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric_sim/testbed.h"
+#include "src/client/program.h"
+#include "src/server/program.h"
+#include "tests/support/reach.h"
+
+#define WORLDS_TO_REACH 1000
+#define SECOND UINT64_C(1000000000)
+#define MEASURE 3.0 /* seconds of each figure */
+
+static void check(bool good, const char *what)
+{
+    if (good)
+        return;
+    fprintf(stderr, "bench_sim_memkv: %s\n", what);
+    exit(1);
+}
+
+static struct testbed *make(uint64_t seed)
+{
+    static struct topology_port port = {.port_num = 1, .network = "ib", .mtu = FABRIC_MTU_4096};
+    static struct topology_device device = {
+        .name = "mlx5_0", .profile = "mlx5", .ports = &port, .port_count = 1};
+    static struct topology_node nodes[] = {
+        {.name = "server", .address = "10.0.0.1", .devices = &device, .device_count = 1},
+        {.name = "client", .address = "10.0.0.2", .devices = &device, .device_count = 1}};
+    static struct topology_subnet subnet = {
+        .name = "ib", .prefix = UINT64_C(0xfe80) << 48, .first_lid = 1};
+    static const struct topology topology = {
+        .subnets = &subnet, .subnet_count = 1, .nodes = nodes, .node_count = 2};
+    char detail[TESTBED_DETAIL] = "";
+    const struct testbed_options options = {.seed = seed, .caps = FABRIC_CAPS_ALL};
+    struct testbed *tb = sim_testbed.create(&topology, &options, detail);
+    check(tb != NULL, detail);
+    return tb;
+}
+
+#define KEY "5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de"
+
+static struct testbed *begin(uint64_t seed)
+{
+    struct testbed *tb = make(seed);
+    struct testbed_event event;
+    char detail[TESTBED_DETAIL] = "";
+    bool started =
+        sim_testbed.node_start(tb, "server", &memkv_server_program,
+                               "network: {auth_key: " KEY "}\n"
+                               "memory: {max_size: 2 MiB, block_size: 16 KiB}\n",
+                               detail) == TESTBED_DONE &&
+        sim_testbed.node_start(tb, "client", &memkv_client_program,
+                               "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\ntransport: rdma\n",
+                               detail) == TESTBED_DONE;
+    check(started, detail);
+    do
+        sim_testbed.next(tb, 10 * SECOND, &event);
+    while (event.type != TESTBED_EVENT_DEADLINE &&
+           !(event.type == TESTBED_EVENT_REPORT && strstr(event.text, "\"state\":\"up\"")));
+    check(event.type == TESTBED_EVENT_REPORT, "no link came up");
+    return tb;
+}
+
+/* One command, to its answer; the world's time then. */
+static uint64_t operate(struct testbed *tb, unsigned id)
+{
+    struct testbed_event event;
+    char detail[TESTBED_DETAIL] = "", json[160], answer[32];
+    snprintf(json, sizeof json,
+             "{\"id\":%u,\"op\":\"%s\",\"key\":\"k%u\",\"size\":16384,\"seed\":1}", id,
+             id % 2 ? "put" : "get", (id - 1) / 2);
+    snprintf(answer, sizeof answer, "\"id\":%u", id);
+    check(sim_testbed.tell(tb, "client", json, detail) == TESTBED_DONE, detail);
+    do
+        sim_testbed.next(tb, sim_testbed.now(tb) + 600 * SECOND, &event);
+    while (event.type != TESTBED_EVENT_DEADLINE &&
+           !(event.type == TESTBED_EVENT_REPORT && strstr(event.text, answer)));
+    check(event.type == TESTBED_EVENT_REPORT, "no answer");
+    check((strstr(event.text, "\"ok\":true") != NULL), event.text);
+    return event.time;
+}
+
+static void short_world(uint64_t seed)
+{
+    struct testbed *tb = begin(seed);
+    for (unsigned id = 1; id <= 8; id++)
+        operate(tb, id);
+    sim_testbed.destroy(tb);
+}
+
+int main(void)
+{
+    uint64_t worlds = 0;
+    double from = reach_cpu_seconds(), now = from;
+    for (; now - from < MEASURE; now = reach_cpu_seconds())
+        short_world(++worlds);
+    reach(REACH_AT_LEAST, "worlds of MemKV with eight operations of 16 KiB",
+          (double)worlds / (now - from), WORLDS_TO_REACH, "a second");
+    return 0;
+}
