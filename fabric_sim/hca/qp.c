@@ -316,6 +316,7 @@ void context_free(struct qp_context *ctx)
 void hca_dct_drain(struct hca *hca, hca_qp handle)
 {
     struct qp_context *ctx = context_of(hca, qp_find(hca, handle));
+    assert(ctx && ctx->qp);
     flush_initiators(ctx);
     dc_drop_all(ctx);
 }
