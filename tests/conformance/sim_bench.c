@@ -58,7 +58,7 @@ static void start_fabric(struct bench *bench, size_t node)
 
 static void add_node(struct bench *bench, size_t node, const char *profile)
 {
-    char name[8];
+    char name[24];
     snprintf(name, sizeof(name), "n%zu", node);
     const struct sim_host_init host = {.name = name};
     const struct sysfs_port port = {.netdev = "eth0", .netdev_mtu = 4200};
