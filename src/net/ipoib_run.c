@@ -70,8 +70,9 @@ static void say_interface(const struct run *run, const struct net_output *out)
     const struct ipoib_interface *i = &run->before;
     char address[3 * IPOIB_ADDRESS_BYTES + 1], advice[IPOIB_ADVICE];
     address_text(i, address);
-    net_field(out, "interface", "%s   (port %u, P_Key 0x%04x, %s)", i->name, i->port_num, i->pkey,
-              i->up ? "up" : "down");
+    net_field(out, "interface", "%s   (port %u, %s)", i->name, i->port_num, i->up ? "up" : "down");
+    if (i->pkey)
+        net_field(out, "P_Key", "0x%04x", i->pkey);
     net_field(out, "mode", "%s%s", ipoib_mode_name(i->connected),
               i->enhanced ? "   (enhanced IPoIB: no connected mode)" : "");
     net_field(out, "MTU", "%u", i->mtu);
@@ -139,7 +140,7 @@ static json_t *interface_object(const struct ipoib_interface *i)
     net_set(object, "mode", json_string(ipoib_mode_name(i->connected)));
     net_set(object, "enhanced", json_boolean(i->enhanced));
     net_set(object, "mtu", json_integer(i->mtu));
-    net_set(object, "pkey", json_sprintf("0x%04x", i->pkey));
+    net_set(object, "pkey", i->pkey ? json_sprintf("0x%04x", i->pkey) : json_null());
     net_set(object, "up", json_boolean(i->up));
     net_set(object, "address", json_string(address));
     return object;

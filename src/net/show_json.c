@@ -78,7 +78,7 @@ static json_t *ipoib_list(const struct net_port *port)
         net_set(entry, "mode", json_string(ipoib_mode_name(interface->connected)));
         net_set(entry, "enhanced", json_boolean(interface->enhanced));
         net_set(entry, "mtu", json_integer(interface->mtu));
-        net_set(entry, "pkey", hex(interface->pkey, 4));
+        net_set(entry, "pkey", interface->pkey ? hex(interface->pkey, 4) : json_null());
         net_set(entry, "up", json_boolean(interface->up));
         net_set(entry, "address", json_string(address));
         json_array_append_new(list, entry);

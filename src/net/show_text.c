@@ -221,10 +221,13 @@ static void ipoib_lines(const struct net_model *model, const struct net_port *po
         return;
     for (uint32_t i = 0; i < port->ipoib_count; i++) {
         const struct ipoib_interface *interface = &port->ipoib[i];
-        net_field(out, "IPoIB interface", "%s   (%s mode%s, MTU %u, P_Key 0x%04x, %s)",
-                  interface->name, ipoib_mode_name(interface->connected),
-                  interface->enhanced ? ", enhanced: no connected mode" : "", interface->mtu,
-                  interface->pkey, interface->up ? "up" : "down");
+        char pkey[24] = "";
+        if (interface->pkey)
+            snprintf(pkey, sizeof(pkey), "P_Key 0x%04x, ", interface->pkey);
+        net_field(out, "IPoIB interface", "%s   (%s mode%s, MTU %u, %s%s)", interface->name,
+                  ipoib_mode_name(interface->connected),
+                  interface->enhanced ? ", enhanced: no connected mode" : "", interface->mtu, pkey,
+                  interface->up ? "up" : "down");
     }
     if (port->ipoib_count == 0)
         net_field(out, "IPoIB interface", "none");

@@ -228,7 +228,7 @@ static enum fabric_error write_mtu(struct tree_fabric *tree, const char *folder,
     char path[FABRIC_PATH_MAX];
     snprintf(path, sizeof(path), "%.200s/mode", folder);
     const struct tree_entry *mode = find(tree, path);
-    bool connected = mode && strncmp(mode->content, "connected", 9) == 0;
+    bool connected = mode && mode->content && strncmp(mode->content, "connected", 9) == 0;
     unsigned long mtu = strtoul(value, NULL, 10);
     if (mtu < 68 || mtu > (connected ? 65520ul : 4092ul))
         return ERR_INVALID_ARGUMENT;
