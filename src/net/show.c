@@ -35,7 +35,7 @@ static void say_error(const struct net_model *model, const struct net_output *ta
         net_print(talk, "  looked for %s: %s\n", model->places[i].what, model->places[i].found);
 }
 
-/* Waits `ns`; false when it was woken before. */
+/* Waits `ns`, or until it is woken. */
 static enum fabric_error wait(struct fabric *f, uint64_t ns, bool *woken)
 {
     uint64_t now, deadline;
@@ -65,10 +65,17 @@ static enum net_exit ending(const struct net_model *model)
     return model->fault_count && !PLANTED(net_faults_unnoticed) ? NET_EXIT_INPUT : NET_EXIT_DONE;
 }
 
-static enum net_exit watch(struct net_model *model, uint64_t ns)
+static enum net_exit watch(struct net_model *model, uint64_t ns, const struct net_output *talk)
 {
     bool woken;
-    enum fabric_error error = wait(model->fabric, ns, &woken);
+    struct fabric_guarantees guarantees;
+    enum fabric_error error = fabric_guarantees(model->fabric, &guarantees);
+    if (!error && (guarantees.caps & FABRIC_CAP_VIRTUAL_TIME)) {
+        net_print(talk, "memkv: not_supported: virtual time does not pass while a command waits\n");
+        return NET_EXIT_FABRIC;
+    }
+    if (!error)
+        error = wait(model->fabric, ns, &woken);
     if (error)
         return NET_EXIT_INTERNAL;
     if (woken)
@@ -85,7 +92,7 @@ enum net_exit net_show_run(struct fabric *f, const struct net_show_options *opti
     assert(f && options && out && talk);
     net_model_read(f, options->config, options->device, options->port, &model);
     if (options->watch && !model.error)
-        end = watch(&model, options->watch);
+        end = watch(&model, options->watch, talk);
     if (options->json)
         net_print_json(out, net_show_json(&model), options->pretty);
     else if (!model.error)

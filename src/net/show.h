@@ -18,10 +18,10 @@ struct net_show_options {
 };
 
 /* Runs the command on a fabric that nothing else uses: with `watch` it polls, and drops the events
- * of others. Results go to `out`; without --json what is wrong as a whole goes to `talk`. Ends with
- * DONE, ABSENT (no device, no such device or port), INPUT (a system file could not be used; the
- * rest was shown), FABRIC (the system does not let this user look), INTERRUPTED (woken while
- * waiting), INTERNAL. */
+ * of others; in virtual time, which does not pass meanwhile, that is refused (FABRIC). Results go
+ * to `out`; without --json what is wrong as a whole goes to `talk`. Ends with DONE, ABSENT (no
+ * device, no such device or port), INPUT (a system file could not be used; the rest was shown),
+ * FABRIC (the system does not let this user look), INTERRUPTED (woken while waiting), INTERNAL. */
 enum net_exit net_show_run(struct fabric *f, const struct net_show_options *options,
                            const struct net_output *out, const struct net_output *talk);
 

@@ -265,8 +265,71 @@ static enum fabric_error sysfile_write(struct fabric *f, const char *path, const
 
 static enum fabric_error now(struct fabric *f, uint64_t *out)
 {
+    *out = tree_of(f)->now;
+    return FABRIC_OK;
+}
+
+static enum fabric_error guarantees(struct fabric *f, struct fabric_guarantees *out)
+{
     (void)f;
-    *out = 0;
+    memset(out, 0, sizeof(*out));
+    return FABRIC_OK;
+}
+
+static enum fabric_error timer_set(struct fabric *f, uint64_t deadline, uint64_t cookie,
+                                   fabric_timer *out)
+{
+    assert(cookie == 1);
+    tree_of(f)->deadline = deadline;
+    out->id = 1;
+    return FABRIC_OK;
+}
+
+static enum fabric_error poll(struct fabric *f, struct fabric_event *events, size_t capacity,
+                              uint64_t deadline, size_t *count)
+{
+    struct tree_fabric *tree = tree_of(f);
+    assert(capacity && deadline >= tree->deadline);
+    *count = 1;
+    events[0] = (struct fabric_event){.type = FABRIC_EVENT_WOKEN, .time = tree->now};
+    if (tree->woken)
+        return FABRIC_OK;
+    tree->now = tree->deadline;
+    tree->port.bad_pkey_cntr += tree->growth;
+    events[0] = (struct fabric_event){.type = FABRIC_EVENT_TIMER, .time = tree->now};
+    events[0].u.timer.timer.id = 1;
+    events[0].u.timer.cookie = 1;
+    return FABRIC_OK;
+}
+
+static enum fabric_error device_open(struct fabric *f, const char *name, fabric_device *out)
+{
+    (void)name;
+    if (!tree_of(f)->port.port_num)
+        return ERR_NOT_FOUND;
+    out->id = 1;
+    return FABRIC_OK;
+}
+
+static enum fabric_error device_close(struct fabric *f, fabric_device device)
+{
+    assert(f && device.id);
+    return FABRIC_OK;
+}
+
+static enum fabric_error device_query(struct fabric *f, fabric_device device,
+                                      struct fabric_device_attr *out)
+{
+    assert(f && device.id);
+    *out = (struct fabric_device_attr){.caps = FABRIC_CAP_RC, .num_ports = 1};
+    return FABRIC_OK;
+}
+
+static enum fabric_error port_query(struct fabric *f, fabric_device device, uint8_t port_num,
+                                    struct fabric_port_attr *out)
+{
+    assert(device.id && port_num == 1);
+    *out = tree_of(f)->port;
     return FABRIC_OK;
 }
 
@@ -363,6 +426,13 @@ struct tree_fabric *tree_fabric_new(const char *description)
     ops.sysfile_write = sysfile_write;
     ops.dcb_query = dcb_query;
     ops.now = now;
+    ops.guarantees = guarantees;
+    ops.timer_set = timer_set;
+    ops.poll = poll;
+    ops.device_open = device_open;
+    ops.device_close = device_close;
+    ops.device_query = device_query;
+    ops.port_query = port_query;
     ops.destroy = destroy;
     struct tree_fabric *tree = calloc(1, sizeof(*tree));
     char *text = strdup(description), folder[FABRIC_PATH_MAX] = "";

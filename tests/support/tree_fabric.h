@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fabric that serves system files out of a description (tests/net/trees/README.md tells its
- * form), and nothing else: every other member answers not_supported, but for the clock. Mode and
- * MTU of IPoIB interfaces behave as the kernel's do.
+ * form). Mode and MTU of IPoIB interfaces behave as the kernel's do. Time passes when it is polled,
+ * up to the timer; where a test sets a port's attributes, the verbs answer with them. Every other
+ * member answers not_supported.
  */
 #ifndef TESTS_SUPPORT_TREE_FABRIC_H
 #define TESTS_SUPPORT_TREE_FABRIC_H
@@ -21,12 +22,16 @@ struct tree_fabric {
     struct fabric head;
     struct tree_entry *entries;
     size_t count, capacity;
-    size_t bytes_read;     /* by sysfile_read */
-    char written[1024];    /* "PATH=VALUE;" for each sysfile_write that was accepted */
-    struct fabric_dcb dcb; /* of every interface */
-    bool keeps_mode;       /* a write of the mode is accepted and forgotten */
-    bool keeps_mtu;        /* a write of the mode leaves the MTU alone, as in a plain folder */
-    bool writes_refused;   /* access_denied, as without root */
+    size_t bytes_read;      /* by sysfile_read */
+    char written[1024];     /* "PATH=VALUE;" for each sysfile_write that was accepted */
+    struct fabric_dcb dcb;  /* of every interface */
+    bool keeps_mode;        /* a write of the mode is accepted and forgotten */
+    bool keeps_mtu;         /* a write of the mode leaves the MTU alone, as in a plain folder */
+    bool writes_refused;    /* access_denied, as without root */
+    uint64_t now, deadline; /* ns; of the only timer */
+    bool woken;             /* poll gives WOKEN before the timer */
+    struct fabric_port_attr port; /* of every device, where its port_num is set */
+    uint32_t growth;              /* of its bad_pkey_cntr while the timer runs */
 };
 
 /* From the text of a description; a mistake in it aborts with its line. */
