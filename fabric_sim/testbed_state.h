@@ -127,12 +127,16 @@ void tb_freeze(struct tb_node *node, bool on);
 bool tb_restart(struct tb_node *node, char *detail);
 void tb_release(struct tb_node *node); /* ends what runs without a word */
 void tb_put_rules(struct tb_node *node);
+void tb_look(struct tb_node *node); /* the program looks at its events now, unless it is frozen */
 
-/* ---- testbed_fault.c, testbed_undo.c, testbed_ask.c */
+/* ---- testbed_fault.c, testbed_undo.c, testbed_ask.c, testbed_http.c */
 enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fault, char *detail);
 void tb_undo_all(struct testbed *tb);
 void tb_port_show_link(struct tb_port *port); /* up unless it is down or pulled */
 bool tb_ask(struct tb_node *node, const char *query, char *answer);
+/* The status of GET `path` at the node's end point, "refused" without one, "waits" when the
+ * program does not answer at once; the answer itself is a report of the node. */
+bool tb_http(struct tb_node *node, const char *path, char *answer);
 
 /* What a word is about, found by its names. */
 struct tb_target {
