@@ -16,8 +16,6 @@ struct tb_network {
     size_t switch_count;
     uint64_t prefix;
     uint8_t lmc;
-    uint8_t sl_to_vl[16]; /* as asked for last */
-    bool has_sl_to_vl;
 };
 
 struct tb_sm {
@@ -25,6 +23,7 @@ struct tb_sm {
     struct tb_network *network;
     struct sm *sm;
     uint64_t delay;
+    uint8_t priority; /* of the topology */
     bool started;
 };
 
@@ -70,6 +69,9 @@ struct tb_event { /* waits to be told */
     struct testbed_event event;
     char text[];
 };
+
+/* `value` of a word that is taken back by what the topology says, not by an opposite. */
+#define TB_AS_IT_CAME UINT64_MAX
 
 enum tb_undo_kind { UNDO_FAULT, UNDO_PKEYS, UNDO_GIDS };
 
