@@ -15,6 +15,7 @@
 #include "src/config/server_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
+#include "src/rail/pool.h"
 #include "src/rail/said.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
@@ -73,7 +74,9 @@ struct server_link {
 
 struct server_connection {
     uint32_t slot, serial;
-    struct wire_channel *channel;
+    struct wire_channel *channel; /* owns the stream */
+    fabric_stream stream;
+    bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
     uint64_t heard; /* ns */
@@ -139,6 +142,7 @@ struct server {
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
     struct rail_said strangers_said;
+    struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */

@@ -333,6 +333,25 @@ static enum fabric_error port_query(struct fabric *f, fabric_device device, uint
     return FABRIC_OK;
 }
 
+static enum fabric_error stream_local(struct fabric *f, fabric_stream stream, char *address,
+                                      char *netdev)
+{
+    const struct tree_fabric *tree = tree_of(f);
+    assert(stream.id);
+    if (tree->stream_error)
+        return tree->stream_error;
+    strcpy(address, "10.0.0.1:9900");
+    strcpy(netdev, tree->netdev);
+    return FABRIC_OK;
+}
+
+static enum fabric_error keep_line(struct fabric *f, enum fabric_log_level level, const char *line)
+{
+    (void)level;
+    snprintf(tree_of(f)->logged, sizeof(tree_of(f)->logged), "%s", line);
+    return FABRIC_OK;
+}
+
 static enum fabric_error dcb_query(struct fabric *f, const char *netdev, struct fabric_dcb *out)
 {
     (void)netdev;
@@ -370,7 +389,7 @@ static void ignore(struct fabric *f, ...)
 
 static void read_line(struct tree_fabric *tree, const char *folder, char *line, size_t number)
 {
-    char path[FABRIC_PATH_MAX];
+    char path[2 * FABRIC_PATH_MAX];
     char *name_end = line + strcspn(line, " :");
     char kind = *name_end == ':' ? ':' : '\0';
     char *rest = name_end + (*name_end != '\0');
@@ -429,6 +448,8 @@ struct tree_fabric *tree_fabric_new(const char *description)
     ops.guarantees = guarantees;
     ops.timer_set = timer_set;
     ops.poll = poll;
+    ops.stream_local = stream_local;
+    ops.log = keep_line;
     ops.device_open = device_open;
     ops.device_close = device_close;
     ops.device_query = device_query;

@@ -30,8 +30,11 @@ struct tree_fabric {
     bool writes_refused;    /* access_denied, as without root */
     uint64_t now, deadline; /* ns; of the only timer */
     bool woken;             /* poll gives WOKEN before the timer */
-    struct fabric_port_attr port; /* of every device, where its port_num is set */
-    uint32_t growth;              /* of its bad_pkey_cntr while the timer runs */
+    char netdev[FABRIC_NAME_MAX];   /* of every stream */
+    enum fabric_error stream_error; /* that stream_local gives */
+    char logged[1024];              /* the latest line */
+    struct fabric_port_attr port;   /* of every device, where its port_num is set */
+    uint32_t growth;                /* of its bad_pkey_cntr while the timer runs */
 };
 
 /* From the text of a description; a mistake in it aborts with its line. */
