@@ -19,6 +19,7 @@ static void place(struct net_model *model, const char *what, const char *format,
 {
     if (model->place_count == NET_MAX_PLACES)
         return;
+    assert(what[0] == '/');
     struct net_place *p = &model->places[model->place_count++];
     snprintf(p->what, sizeof(p->what), "%s", what);
     va_list values;

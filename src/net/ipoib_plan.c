@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/fabric/planted.h"
+#include "src/fabric/sysfile.h"
 #include "src/net/ipoib.h"
 
 static uint32_t most_of(const struct net_ipoib_plan *plan)
@@ -54,6 +55,7 @@ static enum fabric_error write_file(struct fabric *f, const struct ipoib_interfa
                                     const char *file, const char *value, char *detail)
 {
     char path[FABRIC_PATH_MAX], text[32];
+    assert(strlen(value) < sizeof(text) - 1 && sysfile_name_ok(interface->name));
     snprintf(path, sizeof(path), "/sys/class/net/%s/%s", interface->name, file);
     snprintf(text, sizeof(text), PLANTED(net_ipoib_no_newline) ? "%s" : "%s\n", value);
     enum fabric_error error = fabric_sysfile_write(f, path, text, strlen(text));

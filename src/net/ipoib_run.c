@@ -23,6 +23,7 @@ static void look(struct run *run)
 {
     char path[FABRIC_PATH_MAX];
     const char *name = run->options->interface;
+    assert(!run->found && !run->planned);
     bool shown = sysfile_name_ok(name);
     run->error = ipoib_read(run->fabric, name, &run->before, path);
     run->found = run->error == FABRIC_OK;
@@ -87,6 +88,7 @@ static void say_plan(const struct run *run, const struct net_output *out)
     const struct net_ipoib_plan *plan = &run->plan;
     const char *key = run->applied ? "done" : "would do";
     bool same = run->before.mtu == plan->mtu && !plan->write_mode;
+    assert(run->planned && !run->error);
     if (plan->write_mode)
         net_field(out, key, "write connected to /sys/class/net/%s/mode, which sets the MTU, too",
                   run->before.name);
@@ -159,6 +161,7 @@ static json_t *plan_object(const struct run *run)
 static json_t *rules_object(const struct run *run)
 {
     char rule[NET_IPOIB_RULE];
+    assert(run->planned);
     json_t *object = json_object();
     net_ipoib_attribute_rule(&run->before, &run->plan, rule);
     net_set(object, "file", json_string(NET_UDEV_FILE));

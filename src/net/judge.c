@@ -55,6 +55,7 @@ static const struct net_pkey *entry_at(const struct net_port *port, uint32_t ind
 
 static void pkey_refused(struct net_port *port, enum fabric_error error)
 {
+    assert(error && port->pkey == 0 && port->pkey_detail[0]);
     port->pkey_error = error;
     refuse(port, error, "%s", port->pkey_detail);
 }
@@ -62,6 +63,7 @@ static void pkey_refused(struct net_port *port, enum fabric_error error)
 /* MK-D3: the entry at the configured index. */
 static void pkey_by_index(const struct config_rdma *config, struct net_port *port)
 {
+    assert(config->pkey_index >= 0 && config->pkey_index <= UINT16_MAX);
     uint32_t index = (uint32_t)config->pkey_index;
     const struct net_pkey *entry = entry_at(port, index);
     port->pkey_index = index;
@@ -86,6 +88,7 @@ static void pkey_by_value(const struct config_rdma *config, struct net_port *por
     for (uint32_t i = 0; i < port->pkey_count; i++)
         table[i] = port->pkeys[i].pkey;
     if (fabric_pkey_find(table, port->pkey_count, wanted, &position)) {
+        assert(position < port->pkey_count);
         port->pkey_index = port->pkeys[position].index;
         port->pkey = table[position];
         return;

@@ -43,6 +43,7 @@ static void judge_device(struct net_model *model, struct net_device *device)
 static void no_port(struct net_model *model, uint8_t port)
 {
     const struct net_device *device = &model->devices[0];
+    assert(port && !model->error);
     model->error = ERR_NOT_FOUND;
     snprintf(model->detail, sizeof(model->detail), "found no port %u: %s has %u", port,
              device->name, device->port_count);
@@ -127,6 +128,7 @@ static void watch_port(struct net_model *model, fabric_device handle, struct net
     struct fabric_port_attr attr;
     if (fabric_port_query(model->fabric, handle, port->port_num, &attr) != FABRIC_OK)
         return;
+    assert(port->violations_known);
     port->growth = attr.bad_pkey_cntr - port->violations; /* it may wrap */
     port->growth_known = true;
     port->violations = attr.bad_pkey_cntr;

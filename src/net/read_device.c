@@ -17,6 +17,7 @@ static bool starts_with(const char *text, const char *start)
 static bool guid(struct net_reader *r, const char *file, uint64_t *out)
 {
     char line[SYSFILE_LINE], path[FABRIC_PATH_MAX], text[2 + 16 + 1] = "0x";
+    assert(r->port_num == 0);
     uint64_t value;
     if (!net_line(r, true, file, line))
         return false;
@@ -133,6 +134,7 @@ static void read_interfaces(struct net_model *model, struct net_device *device)
 {
     char path[FABRIC_PATH_MAX], names[SYSFILE_NAMES];
     size_t length;
+    assert(device->shown <= NET_MAX_PORTS);
     snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device/net", device->name);
     enum fabric_error error = sysfile_names(model->fabric, path, names, &length);
     if (error == ERR_NOT_FOUND || error == ERR_NOT_SUPPORTED)
@@ -186,6 +188,7 @@ void net_read_ethernet(struct net_model *model, struct net_port *port)
 
 static void add_verbs(const struct fabric_port_attr *attr, struct net_port *port)
 {
+    assert(attr->link_layer <= FABRIC_LINK_LAYER_ETHERNET);
     port->asked = true;
     port->max_mtu = attr->max_mtu;
     port->active_mtu = attr->active_mtu;

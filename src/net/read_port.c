@@ -13,6 +13,7 @@
 static bool coded(struct net_reader *r, const char *file, uint64_t most, uint64_t *code, char *text)
 {
     char line[SYSFILE_LINE], path[FABRIC_PATH_MAX];
+    assert(r->port_num);
     if (!net_line(r, true, file, line))
         return false;
     char *colon = strchr(line, ':');
@@ -127,7 +128,7 @@ static void read_gids(struct net_reader *r, struct net_port *port)
     uint32_t indexes[NET_MAX_GIDS], count;
     net_indexes(r, "gids", NET_MAX_GIDS, indexes, NET_MAX_GIDS, &count, &port->gid_tbl_len);
     port->gids = calloc(count ? count : 1, sizeof(*port->gids));
-    assert(port->gids);
+    assert(port->gids && count <= NET_MAX_GIDS);
     for (uint32_t i = 0; i < count; i++) {
         struct fabric_gid_entry entry = {.index = indexes[i]};
         bool there = read_gid(r, port, &entry);
@@ -153,6 +154,7 @@ static void read_pkeys(struct net_reader *r, struct net_port *port)
             continue;
         if (fabric_pkey_empty((uint16_t)value))
             continue;
+        assert(port->pkey_count < NET_MAX_PKEYS);
         port->pkeys[port->pkey_count++] = (struct net_pkey){indexes[i], (uint16_t)value};
     }
 }

@@ -49,6 +49,7 @@ static json_t *gid_table(const struct net_port *port)
 {
     char digits[FABRIC_GID_TEXT];
     json_t *list = json_array();
+    assert(port->gid_count <= NET_MAX_GIDS && port->gids);
     for (uint32_t i = 0; i < port->gid_count; i++) {
         const struct net_gid *gid = &port->gids[i];
         json_t *entry = json_object();
@@ -171,6 +172,7 @@ static json_t *port_object(const struct net_port *port)
 
 static json_t *device_object(const struct net_device *device)
 {
+    assert(device->shown <= device->port_count);
     json_t *object = json_object(), *transports = json_array(), *ports = json_array();
     if (device->dc)
         json_array_append_new(transports, json_string("dc"));
@@ -206,6 +208,7 @@ static json_t *fault_list(const struct net_model *model)
 
 static json_t *absence(const struct net_model *model)
 {
+    assert(model->place_count <= NET_MAX_PLACES);
     json_t *object = error_object(model->error, model->detail), *list = json_array();
     for (uint32_t i = 0; i < model->place_count; i++) {
         json_t *entry = json_object();

@@ -69,6 +69,7 @@ static void transport_line(const struct net_device *device, const struct net_out
 static void pkey_line(const struct net_port *port, const struct net_output *out)
 {
     bool full = fabric_pkey_full(port->pkey) != PLANTED(net_membership_swapped);
+    assert(!is_infiniband(port) || port->pkey_error || port->pkey);
     if (!is_infiniband(port))
         net_field(out, "pkey_index", "0   (RoCE has one partition)");
     else if (port->pkey_error)
@@ -204,6 +205,7 @@ static void violation_lines(const struct net_port *port, const struct net_output
 static void gid_table(const struct net_port *port, const struct net_output *out)
 {
     char key[24], text[64];
+    assert(port->gid_count <= NET_MAX_GIDS && port->chosen_gid < (int32_t)port->gid_count);
     net_field(out, "GID table", "%u of %u entries hold a GID", port->gid_count, port->gid_tbl_len);
     for (uint32_t i = 0; i < port->gid_count; i++) {
         const struct net_gid *gid = &port->gids[i];
@@ -219,6 +221,7 @@ static void ipoib_lines(const struct net_model *model, const struct net_port *po
 {
     if (!is_infiniband(port))
         return;
+    assert(port->ipoib_count <= NET_MAX_INTERFACES);
     for (uint32_t i = 0; i < port->ipoib_count; i++) {
         const struct ipoib_interface *interface = &port->ipoib[i];
         char pkey[24] = "";
@@ -264,6 +267,7 @@ static void dcb_lines(const struct net_port *port, const struct net_output *out)
 static void show_port(const struct net_model *model, const struct net_device *device,
                       const struct net_port *port, const struct net_output *out)
 {
+    assert(port->port_num && port->note_count <= NET_MAX_NOTES);
     first_lines(model, device, port, out);
     ibstat_lines(device, port, out);
     pkey_table(port, out);
