@@ -8,8 +8,9 @@
 
 #include "src/fabric/fabric.h"
 
-#define SYSFILE_LINE 128 /* bytes of a line with its final NUL; attributes of one value are short  \
-                          */
+#define SYSFILE_LINE                                                                               \
+    128 /* bytes of a line with its final NUL; attributes of one value are short                   \
+         */
 #define SYSFILE_NAMES 8192 /* bytes of the names in one folder, each with its NUL */
 
 /* The only line of a file, without the newline and the blanks around it, in `out` (SYSFILE_LINE
