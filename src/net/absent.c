@@ -111,7 +111,7 @@ static void look_at_nodes(struct net_model *model)
         if (strncmp(names + at, "uverbs", 6) != 0 || !sysfile_name_ok(names + at))
             continue;
         nodes++;
-        snprintf(path, sizeof(path), "%s/%s", folder, names + at);
+        snprintf(path, sizeof(path), "%s/%.63s", folder, names + at);
         error = fabric_sysfile_read(model->fabric, path, &byte, sizeof(byte), &got);
         if (error == ERR_ACCESS_DENIED)
             place(model, path, "may not be opened by this user: access_denied");
