@@ -165,7 +165,7 @@ static void help_names_fields_words_and_errors(void **state)
     said(fixture.out, "lid_set: {node: NODE, device: DEVICE (optional), port: NUMBER (optional), "
                       "lid: NUMBER}");
     assert_int_equal(run("help", "put_file", NULL), COMMAND_PASSED);
-    said(fixture.out, "key: KEY");
+    said(fixture.out, "key: a");
     assert_int_equal(run("help", "proves", NULL), COMMAND_PASSED);
     assert_int_equal(run("help", "no_lid", NULL), COMMAND_PASSED);
     said(fixture.out, "cause:");
