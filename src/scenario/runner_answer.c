@@ -37,6 +37,7 @@ static void fill(struct scenario_answer *answer, const json_t *report, uint64_t 
     answer->transport = member(report, "transport", "");
     answer->detail = member(report, "detail", "");
     answer->bytes = (uint64_t)json_integer_value(json_object_get(report, "bytes"));
+    answer->offset = (uint64_t)json_integer_value(json_object_get(report, "offset"));
 }
 
 /* The answer in words, for the line "found". */
@@ -55,6 +56,8 @@ static void describe(const struct scenario_answer *answer, struct text *out)
     text_add_time(out, answer->end - answer->begin);
     if (*answer->detail)
         text_add(out, " (%s)", answer->detail);
+    if (strcmp(answer->class, "corrupted") == 0)
+        text_add(out, " (byte %" PRIu64 " is the first that differs)", answer->offset);
 }
 
 /* The last thing that a node logged as an error usually says why its program ended. */

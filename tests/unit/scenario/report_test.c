@@ -70,6 +70,7 @@ static void a_failure_is_told_with_place_nearest_miss_and_trace(void **state)
     struct text lines = {0};
     fake_script.replies[0] = (struct fake_reply){
         "sm_stop", MS, TESTBED_EVENT_LOG, "client", "no_lid found", FABRIC_LOG_WARN, FABRIC_OK};
+    fake_script.farewell = "torn down";
     json_t *report = report_of("steps: [sm_stop: sm, {after: 2 ms, sm_start: sm}]\n"
                                "expect:\n  - {log: no_lids found, level: warn}\n");
     report_text(report, &plain, &lines);
@@ -82,6 +83,7 @@ static void a_failure_is_told_with_place_nearest_miss_and_trace(void **state)
                             "  the last lines of the trace:\n";
     assert_memory_equal(said, expected, sizeof expected - 1);
     assert_non_null(strstr(said, "\n    sm_start node= sm=sm"));
+    assert_null(strstr(said, "torn down"));
     assert_non_null(strstr(said, "\n  replay: memkv-scenario run tests/unit/x.yaml"));
     json_decref(report);
     text_free(&lines);
