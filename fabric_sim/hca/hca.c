@@ -219,7 +219,9 @@ enum fabric_error hca_port_query(const struct hca *hca, uint8_t port_num,
                                      .link_layer = info->link_layer,
                                      .lid = info->lid,
                                      .sm_lid = info->sm_lid,
-                                     .phys_state = info->state == FABRIC_PORT_DOWN ? 2 : 5,
+                                     .phys_state = info->disabled                    ? 3
+                                                   : info->state == FABRIC_PORT_DOWN ? 2
+                                                                                     : 5,
                                      .sm_sl = info->sm_sl,
                                      .lmc = info->lmc,
                                      .max_mtu = info->mtu_cap,
