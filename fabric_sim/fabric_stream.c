@@ -258,7 +258,8 @@ enum fabric_error front_sysfile_write(struct fabric *f, const char *path, const 
         const char *name = path + sizeof(folder) - 1, *file = strchr(name, '/');
         struct sysfs_port *port =
             file ? interface_of(front_of(f)->host, name, (size_t)(file - name)) : NULL;
-        if (port && port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND)
+        if (port && (port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND ||
+                     PLANTED(front_writes_any_link_layer)))
             return sysfs_ipoib_write(port, file + 1, data, length);
     }
     return ERR_ACCESS_DENIED;
