@@ -16,13 +16,8 @@ void *key_host(const struct key_state *key, uint64_t addr)
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access)
 {
-<<<<<<< HEAD
-    const struct key_state *state = key_find(ctx->hca, rkey);
-    if (!state || state->waits)
-=======
     const struct key_state *state = state_key(&ctx->hca->state, rkey);
-    if (!state)
->>>>>>> main
+    if (!state || state->waits)
         return false;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
     return rules_key_allows(&key, ctx->qp->pd, addr, length, access);

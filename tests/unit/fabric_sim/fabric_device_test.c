@@ -50,7 +50,7 @@ static const struct key_state *key_of(const struct lender *lender, fabric_window
 {
     const struct front_window *window =
         handles_get(&front_of(lender->f)->handles, handle.id, HANDLE_WINDOW);
-    const struct key_state *key = key_find(window->device->hca, window->rkey);
+    const struct key_state *key = state_key(&window->device->hca->state, window->rkey);
     assert_non_null(key);
     return key;
 }
