@@ -112,12 +112,16 @@ enum fabric_error front_counters_query(struct fabric *fabric, fabric_device hand
     return error;
 }
 
-/* The simulated interfaces have no DCB. */
+/* An interface that is not there, or is no Ethernet, has none. */
 enum fabric_error front_dcb_query(struct fabric *fabric, const char *netdev, struct fabric_dcb *out)
 {
-    (void)fabric;
-    (void)netdev;
-    *out = (struct fabric_dcb){.known = true, .present = false};
+    const struct sim_host *host = front_of(fabric)->host;
+    const struct sysfs_port *port = front_interface(host, netdev, strlen(netdev), NULL);
+    *out = (struct fabric_dcb){.known = true};
+    if (port && port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET && port->dcb.present &&
+        !PLANTED(front_dcb_absent))
+        *out = port->dcb;
+    out->known = true;
     return FABRIC_OK;
 }
 

@@ -27,6 +27,7 @@ struct sim_host {
     struct sim_world *world;
     char name[FABRIC_NAME_MAX];
     struct stream_host *streams;
+    char control[16]; /* interface of its address; empty: none that is shown */
     struct disk *disk;
     struct sim_device **devices; /* in the order of adding */
     size_t device_count;
@@ -58,6 +59,9 @@ struct sim_device {
 
 /* Bits that a fabric on this host may claim. */
 fabric_caps sim_host_caps(const struct sim_host *host, fabric_caps mask);
+/* The interface of that name on a present device, and its device (may be null); null: none. */
+struct sysfs_port *front_interface(const struct sim_host *host, const char *name, size_t length,
+                                   struct sim_device **device);
 struct sim_fabric *sim_host_fabric(const struct sim_host *host, uint32_t serial);
 
 /* ------------------------------------------------------------------ things of one fabric */

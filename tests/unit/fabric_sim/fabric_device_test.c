@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the key of a window begins to grant what the window was opened for. */
+/* When the key of a window begins to grant what it was opened for, and what is said of DCB. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -77,10 +77,52 @@ static void a_window_grants_nothing_before_it_is_told_to_be_open(void **state)
     close_lender(&lender);
 }
 
+/* What the topology says of an Ethernet interface; InfiniBand and unknown ones have none. */
+static void dcb_is_that_of_the_interface(void **state)
+{
+    struct topology_ethernet lan = {"lan"};
+    struct topology_subnet subnet = {.name = "ib", .first_lid = 1};
+    struct topology_port ports[2] = {{.port_num = 1, .network = "lan"},
+                                     {.port_num = 2, .network = "ib"}};
+    struct topology_device device = {.name = "mlx5_0", .ports = ports, .port_count = 2};
+    struct topology_node node = {.name = "a", .devices = &device, .device_count = 1};
+    const struct topology topology = {.subnets = &subnet,
+                                      .subnet_count = 1,
+                                      .ethernets = &lan,
+                                      .ethernet_count = 1,
+                                      .nodes = &node,
+                                      .node_count = 1};
+    const struct testbed_options options = {.seed = 1, .caps = FABRIC_CAPS_ALL};
+    const struct sim_fabric_hooks hooks = {0};
+    struct fabric_dcb dcb;
+    char detail[TESTBED_DETAIL];
+    (void)state;
+    ports[0].dcb =
+        (struct fabric_dcb){.present = true, .pfc_enabled = 8, .trusts_dscp = true, .ets_tc = {1}};
+    ports[0].dcb.dscp_prio[26] = 3;
+    struct testbed *tb = sim_testbed.create(&topology, &options, detail);
+    assert_non_null(tb);
+    struct fabric *f =
+        sim_fabric_create(sim_host_find(sim_testbed_world(tb), "a"), FABRIC_CAPS_ALL, &hooks);
+    assert_int_equal(fabric_dcb_query(f, "eth0", &dcb), FABRIC_OK);
+    assert_true(dcb.known && dcb.present && dcb.trusts_dscp);
+    assert_int_equal(dcb.pfc_enabled, 8);
+    assert_int_equal(dcb.dscp_prio[26], 3);
+    assert_int_equal(dcb.ets_tc[0], 1);
+    static const char *const others[] = {"ib0", "eth9"};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fabric_dcb_query(f, others[i], &dcb), FABRIC_OK);
+        assert_true(dcb.known && !dcb.present && dcb.pfc_enabled == 0);
+    }
+    (void)fabric_destroy(f);
+    sim_testbed.destroy(tb);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_grants_nothing_before_it_is_told_to_be_open),
+        cmocka_unit_test(dcb_is_that_of_the_interface),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

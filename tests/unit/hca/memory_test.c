@@ -212,8 +212,8 @@ static void a_window_that_waits_grants_nothing(void **state)
     struct hca_host *peer = &p.w->host[1];
     hca_mw mw;
     uint32_t rkey;
-    assert_int_equal(hca_mw_open(peer->hca, peer->mr, HCA_WORLD_IOVA, 1000,
-                                 HCA_ACCESS_REMOTE_WRITE, 0, &mw, &rkey),
+    assert_int_equal(hca_mw_open(peer->hca, peer->mr, HCA_WORLD_IOVA, 1000, HCA_ACCESS_REMOTE_WRITE,
+                                 0, &mw, &rkey),
                      FABRIC_OK);
     hca_mw_grant(peer->hca, mw, false);
     hca_mw_grant(peer->hca, mw, true);
