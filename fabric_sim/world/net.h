@@ -71,6 +71,9 @@ struct net_owner {
     void (*can_send)(void *context, struct net_port *port, uint8_t vl);
 };
 void net_node_set_owner(struct net_node *node, const struct net_owner *owner);
+/* Told after the owner of every change of a port's attributes: for who looks on. */
+typedef void (*net_change_handler)(void *context, struct net_port *port);
+void net_set_change_handler(struct net *net, net_change_handler handler, void *context);
 /* Told when an InfiniBand node lost its power, and with it what it was set to. */
 typedef void (*net_power_handler)(void *context, struct net_node *node);
 void net_set_power_handler(struct net *net, net_power_handler handler, void *context);
