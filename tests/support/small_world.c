@@ -351,6 +351,23 @@ void small_async(struct small_world *w, uint32_t node, enum fabric_async_type ty
     e->event.u.async.port_num = port;
 }
 
+void small_pair_async(struct small_world *w, uint32_t node, enum fabric_async_type type)
+{
+    struct small_node *n = w->nodes[node];
+    const struct small_qp *oldest = NULL;
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        if (n->qps[i].open && (!oldest || n->qps[i].serial < oldest->serial))
+            oldest = &n->qps[i];
+    }
+    assert(oldest);
+    struct small_entry *e = small_schedule(w, node, 0);
+    e->event.type = FABRIC_EVENT_ASYNC;
+    e->event.u.async.type = type;
+    e->event.u.async.device.id = n->devices;
+    e->event.u.async.qp.id = oldest->serial * SMALL_OBJECTS + (uint32_t)(oldest - n->qps);
+    e->event.u.async.cookie = oldest->init.cookie;
+}
+
 void small_reset_streams(struct small_world *w, uint32_t node)
 {
     struct small_node *n = w->nodes[node];
