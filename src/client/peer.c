@@ -69,7 +69,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
                  address_of(c, p), error_name(error),
                  p->state == CLIENT_PEER_READY ? "the connection was lost" : "cannot connect");
-    wire_channel_close(p->channel, true);
+    wire_channel_close(p->channel, error != ERR_AUTH_FAILED); /* else its last word would be lost */
     p->channel = NULL;
     p->state = CLIENT_PEER_DOWN;
     p->reason = error;

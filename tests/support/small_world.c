@@ -214,7 +214,9 @@ void small_world_free(struct small_world *w)
             free(n->files[k].data);
         for (uint32_t k = 0; k < SMALL_OBJECTS; k++)
             free(n->pipes[k].data);
-        free((void *)(uintptr_t)n->head.ops);
+        const struct fabric_ops *ops = n->head.ops;
+        (void)fabric_destroy(&n->head);
+        free((void *)(uintptr_t)ops);
         free(n);
     }
     free(w->queue);
