@@ -183,7 +183,7 @@ struct sim_fabric {
     fabric_caps caps;
     struct sim_fabric_hooks hooks;
     struct handles handles;
-    struct front_object *devices, *listeners, *streams;
+    struct front_object *devices, *listeners, *streams, *https;
     struct front_event *queue; /* ring */
     size_t queue_head, queue_count, queue_capacity;
     struct front_timer **heap; /* by deadline, then by order of setting */
@@ -240,6 +240,7 @@ void front_device_detach(struct front_device *device);
 /* device_close without a word about asynchronous events. */
 void front_device_end(struct front_device *device);
 void front_streams_end(struct sim_fabric *f);
+void front_http_end(struct sim_fabric *f);
 
 /* fabric_device.c: whether WINDOW_OPENED is still to be told; after an error the window ends. */
 bool front_window_polled(struct sim_fabric *f, struct fabric_event *event);

@@ -16,8 +16,6 @@ struct tb_network {
     size_t switch_count;
     uint64_t prefix;
     uint8_t lmc;
-    uint8_t sl_to_vl[16]; /* as asked for last */
-    bool has_sl_to_vl;
 };
 
 struct tb_sm {
@@ -25,6 +23,7 @@ struct tb_sm {
     struct tb_network *network;
     struct sm *sm;
     uint64_t delay;
+    uint8_t priority; /* of the topology */
     bool started;
 };
 
@@ -70,6 +69,9 @@ struct tb_event { /* waits to be told */
     struct testbed_event event;
     char text[];
 };
+
+/* `value` of a word that is taken back by what the topology says, not by an opposite. */
+#define TB_AS_IT_CAME UINT64_MAX
 
 enum tb_undo_kind { UNDO_FAULT, UNDO_PKEYS, UNDO_GIDS };
 
@@ -140,12 +142,16 @@ void tb_release(struct tb_node *node); /* ends what runs without a word */
  * one instant: then testbed.hung says so. */
 bool tb_count(struct testbed *tb, const struct tb_node *node);
 void tb_put_rules(struct tb_node *node);
+void tb_look(struct tb_node *node); /* the program looks at its events now, unless it is frozen */
 
-/* ---- testbed_fault.c, testbed_undo.c, testbed_ask.c */
+/* ---- testbed_fault.c, testbed_undo.c, testbed_ask.c, testbed_http.c */
 enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fault, char *detail);
 void tb_undo_all(struct testbed *tb);
 void tb_port_show_link(struct tb_port *port); /* up unless it is down or pulled */
 bool tb_ask(struct tb_node *node, const char *query, char *answer);
+/* The status of GET `path` at the node's end point, "refused" without one, "waits" when the
+ * program does not answer at once; the answer itself is a report of the node. */
+bool tb_http(struct tb_node *node, const char *path, char *answer);
 
 /* What a word is about, found by its names. */
 struct tb_target {

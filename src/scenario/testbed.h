@@ -166,7 +166,9 @@ struct testbed_ops {
                                 char *detail);
     /* ask: a fact about the node that needs no program, such as "mlx5_0/1 lid", "mlx5_0/1 state",
      * "mlx5_0/1 pkey 1", "mlx5_0/1 bad_pkey", "mlx5_0/1 mtu", "mlx5_0/1 prefix", "address";
-     * the answer as text in `answer` (TESTBED_DETAIL bytes). */
+     * the answer as text in `answer` (TESTBED_DETAIL bytes). "http /v1/health" asks the node's HTTP
+     * end point: the answer is the status, "refused" where nobody listens, or "waits"; what the
+     * end point says follows as a REPORT {"event":"http","status":...,"path":...,"body":...}. */
     enum testbed_result (*ask)(struct testbed *tb, const char *node, const char *query,
                                char *answer);
     enum testbed_result (*apply)(struct testbed *tb, const struct testbed_fault *fault,
