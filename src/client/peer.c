@@ -109,6 +109,8 @@ void client_peer_tick(struct client *c, struct client_peer *p)
     if (p->timer_missed)
         peer_is_due(c, p);
     uint64_t silent = client_now(c) - p->heard;
+    if (PLANTED(client_silence_endless))
+        return;
     if (p->state == CLIENT_PEER_READY && silent >= CLIENT_SILENCE)
         client_peer_lost(c, p, ERR_TIMEOUT);
     else if (p->state == CLIENT_PEER_READY && silent >= CLIENT_SILENCE / 3)

@@ -169,7 +169,7 @@ static bool is_too_soon(struct server *s, struct server_link *l)
 {
     uint64_t now = server_now(s);
     uint64_t paid = l->requests_at > now ? l->requests_at : now;
-    if (paid - now > SERVER_LINK_BURST * SERVER_LINK_INTERVAL)
+    if (paid - now > SERVER_LINK_BURST * SERVER_LINK_INTERVAL && !PLANTED(server_links_unpaced))
         return true;
     l->requests_at = paid + SERVER_LINK_INTERVAL;
     return false;
@@ -427,6 +427,7 @@ void server_queue_pair_broke(struct server *server, const struct fabric_async *a
     struct server_connection *c = server_connection_of(server, async->cookie);
     bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR ||
                  async->type == FABRIC_ASYNC_QP_ACCESS_ERR;
-    if (c && fatal && server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
+    if (c && fatal && !PLANTED(server_dead_pair_kept) &&
+        server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
         link_is_fatal(server, c, async->qp);
 }
