@@ -139,7 +139,7 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
         return error;
     struct rail *rail = &s->rails[l->rail];
     if (!PLANTED(server_slab_late))
-        error = server_slab_register(s, l->rail);
+        error = server_slab_register(s, c->lane, l->rail);
     if (error) {
         snprintf(detail, FABRIC_AV_DETAIL, "the server's memory could not be registered");
         return error;
