@@ -62,6 +62,7 @@ struct fabric *sim_fabric_create(struct sim_host *host, fabric_caps caps,
 /* Everything of it in the world ends. */
 static void tear_down(struct sim_fabric *f)
 {
+    front_http_end(f);
     front_streams_end(f);
     while (f->devices)
         front_device_end((struct front_device *)f->devices);
@@ -229,6 +230,9 @@ static bool still_due(struct sim_fabric *f, struct fabric_event *event)
         if (stream)
             event->u.stream.cookie = stream->cookie;
         return stream != NULL;
+    case FABRIC_EVENT_HTTP_REQUEST:
+        return lives(f, event->u.http.request.id, HANDLE_HTTP_REQUEST) ||
+               PLANTED(front_http_closed_told);
     case FABRIC_EVENT_WOKEN:
         f->woken = false;
         return true;
@@ -241,6 +245,7 @@ enum fabric_error front_poll(struct fabric *fabric, struct fabric_event *events,
                              uint64_t deadline, size_t *count)
 {
     struct sim_fabric *f = front_of(fabric);
+    f->calls_in_a_row = 0;
     (void)deadline; /* time passes between calls */
     *count = 0;
     while (f->queue_count && *count < capacity) {

@@ -81,6 +81,18 @@ bool sim_fabric_has_events(const struct fabric *f);
  * program can be released as usual. Its memory must still be there. */
 void sim_fabric_kill(struct fabric *f);
 
+/* Who waits for the answer to an HTTP request; it is told once, with null when the program ended
+ * instead. The answer lives during the call only. */
+struct sim_http_client {
+    void *context;
+    void (*answered)(void *context, const struct fabric_http_answer *answer);
+};
+
+/* An operator's request to an HTTP end point of `f`, which is no layer over one: the one bound to
+ * `address`, null for the latest. False when there is none; nobody is told then. */
+bool sim_fabric_http_ask(struct fabric *f, const char *address, const char *method,
+                         const char *path, const struct sim_http_client *client);
+
 /* ---- faults */
 
 /* The device vanishes, also from the list of devices, and returns as after a power cycle. */

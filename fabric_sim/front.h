@@ -179,10 +179,11 @@ struct sim_fabric {
     struct sim_fabric *next;
     struct sim *sim;
     uint32_t serial; /* upper half of the contexts that it gives to devices */
+    uint32_t calls_in_a_row;
     fabric_caps caps;
     struct sim_fabric_hooks hooks;
     struct handles handles;
-    struct front_object *devices, *listeners, *streams;
+    struct front_object *devices, *listeners, *streams, *https;
     struct front_event *queue; /* ring */
     size_t queue_head, queue_count, queue_capacity;
     struct front_timer **heap; /* by deadline, then by order of setting */
@@ -197,9 +198,16 @@ struct sim_fabric {
 /* The table of a fabric whose program was killed. */
 extern const struct fabric_ops front_dead_ops;
 
-static inline struct sim_fabric *front_of(struct fabric *f)
+/* Every operation comes by here. So many calls without a look at the events are a program that goes
+ * round in a circle inside one of them, where nothing else can end it. */
+#define FRONT_CALLS_IN_A_ROW 10000000u
+
+static inline struct sim_fabric *front_of(struct fabric *fabric)
 {
-    return (struct sim_fabric *)f;
+    struct sim_fabric *f = (struct sim_fabric *)fabric;
+    f->calls_in_a_row++;
+    assert(f->calls_in_a_row < FRONT_CALLS_IN_A_ROW && "a program that never comes to an end");
+    return f;
 }
 
 static inline uint64_t front_context(const struct sim_fabric *f, uint32_t id)
@@ -232,6 +240,7 @@ void front_device_detach(struct front_device *device);
 /* device_close without a word about asynchronous events. */
 void front_device_end(struct front_device *device);
 void front_streams_end(struct sim_fabric *f);
+void front_http_end(struct sim_fabric *f);
 
 /* fabric_device.c: whether WINDOW_OPENED is still to be told; after an error the window ends. */
 bool front_window_polled(struct sim_fabric *f, struct fabric_event *event);

@@ -22,6 +22,8 @@ enum handle_kind {
     HANDLE_LISTENER,
     HANDLE_STREAM,
     HANDLE_TIMER,
+    HANDLE_HTTP,
+    HANDLE_HTTP_REQUEST,
 };
 
 struct handle_slot {

@@ -9,7 +9,8 @@
 #include "src/fabric/gid.h"
 
 #define FACTS                                                                                      \
-    "address, running, or DEVICE/PORT and lid, lmc, sm_lid, state, mtu, prefix, guid, rate, "      \
+    "address, running, http PATH, or DEVICE/PORT and lid, lmc, sm_lid, state, mtu, prefix, guid, " \
+    "rate, "                                                                                       \
     "link_layer, grh_required, bad_pkey, pkey INDEX, gid INDEX"
 
 struct query { /* "mlx5_0/1 pkey 1" */
@@ -122,6 +123,8 @@ bool tb_ask(struct tb_node *node, const char *text, char *answer)
         tb_say(answer, "%s", node->fabric ? "true" : "false");
         return true;
     }
+    if (strncmp(text, "http ", 5) == 0)
+        return tb_http(node, text + 5, answer);
     if (!parse(text, &query)) {
         tb_say(answer, "'%.60s' is no query; there is: " FACTS, text);
         return false;

@@ -65,19 +65,23 @@ static void run(struct tb_node *node)
         (void)fabric_poll(node->fabric, events, EVENTS_AT_ONCE, 0, &count);
         for (size_t i = 0; i < count; i++)
             node->program->event(node->state, &events[i]);
-    } while (count);
+    } while (count && tb_count(node->tb, node));
 }
 
-static void on_ready(void *context, struct fabric *f)
+void tb_look(struct tb_node *node)
 {
-    struct tb_node *node = context;
-    (void)f;
     if (!node->state) /* still starting */
         return;
     if (node->frozen && !PLANTED(testbed_freeze_ignored))
         node->waits = true;
     else
         run(node);
+}
+
+static void on_ready(void *context, struct fabric *f)
+{
+    (void)f;
+    tb_look(context);
 }
 
 void tb_put_rules(struct tb_node *node)
@@ -94,7 +98,7 @@ static bool make_fabric(struct tb_node *node)
 {
     const struct sim_fabric_hooks hooks = {node, on_ready, on_log};
     const struct layer_trace_sink sink = {node, on_trace};
-    node->base = sim_fabric_create(node->host, UINT32_MAX, &hooks);
+    node->base = sim_fabric_create(node->host, FABRIC_CAPS_ALL, &hooks);
     if (layer_fault_create(node->base, &node->faults) != FABRIC_OK)
         return false;
     node->fabric = node->faults;

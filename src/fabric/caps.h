@@ -42,7 +42,8 @@
     X(PEER_DEATH_NOTICED, peer_death_noticed, "an idle queue pair notices that its peer died")     \
     X(EVENTS_RELIABLE, events_reliable, "no asynchronous event is ever lost")                      \
     X(STORAGE_ORDER, storage_order, "writes reach the medium in order between flushes")            \
-    X(VERB_FAULT, verb_fault, "calls and completions can be made to fail")
+    X(VERB_FAULT, verb_fault, "calls and completions can be made to fail")                         \
+    X(HTTP, http, "an HTTP end point for operators")
 
 enum fabric_cap_bit {
 #define FABRIC_CAP_BIT(upper, lower, text) FABRIC_CAP_BIT_##upper,
@@ -87,6 +88,7 @@ typedef uint64_t fabric_caps; /* a set of these */
 #define FABRIC_CAP_EVENTS_RELIABLE FABRIC_CAP_ONE(EVENTS_RELIABLE)
 #define FABRIC_CAP_STORAGE_ORDER FABRIC_CAP_ONE(STORAGE_ORDER)
 #define FABRIC_CAP_VERB_FAULT FABRIC_CAP_ONE(VERB_FAULT)
+#define FABRIC_CAP_HTTP FABRIC_CAP_ONE(HTTP)
 #define FABRIC_CAPS_ALL UINT64_MAX
 
 #endif

@@ -244,6 +244,24 @@ struct fabric_ops {
      * sends more than 64 KiB, or for more than 1 s, after it. */
     enum fabric_error (*stream_close)(struct fabric *f, fabric_stream stream, bool reset);
 
+    /* http_listen: an HTTP end point for operators. Each request comes as HTTP_REQUEST and wants
+     * one http_reply. What is no HTTP, is larger than the FABRIC_HTTP_ sizes, has a body, or comes
+     * while FABRIC_HTTP_REQUESTS wait is answered by the fabric itself and is no event. `bound` as
+     * for listen. Errors: address_in_use, invalid_argument (address, one of certificate and key
+     * without the other), tls_invalid (they cannot be read or do not fit), access_denied,
+     * resources_exhausted, not_supported (without HTTP). */
+    enum fabric_error (*http_listen)(struct fabric *f, const struct fabric_http_init *init,
+                                     fabric_http *out, char *bound);
+    /* http_reply: answers and forgets the request; the answer is copied. A client that is gone
+     * meanwhile gets nothing, and nobody is told. Replying twice, or after http_close, is a
+     * programmer error. Never fails. */
+    enum fabric_error (*http_reply)(struct fabric *f, fabric_http_request request,
+                                    const struct fabric_http_answer *answer);
+    /* http_close: listens no more; requests not yet answered are answered with 503 and are gone,
+     * also those whose event was not polled; answers under way may be cut off. Waits at most for
+     * work of this process. Never fails. */
+    enum fabric_error (*http_close)(struct fabric *f, fabric_http http);
+
     /* io_submit: storage request; exactly one IO_DONE follows an accepted one. Between two flushes
      * writes may reach the medium in any order unless STORAGE_ORDER, and a power cut may tear a
      * write at storage_tear_unit. Errors: queue_full, invalid_argument (also: a path of

@@ -77,6 +77,9 @@ static uint64_t object_of(const struct fabric_event *event)
         id = event->u.stream.stream.id;
         class = FABRIC_EVENT_ACCEPTED;
         break;
+    case FABRIC_EVENT_HTTP_REQUEST:
+        id = event->u.http.http.id;
+        break;
     default:
         break;
     }
@@ -258,6 +261,11 @@ static bool is_device_event(const struct fabric_event *event, uint32_t id)
            (event->type == FABRIC_EVENT_RESOLVED && event->u.resolved.device.id == id);
 }
 
+static bool is_request(const struct fabric_event *event, uint32_t id)
+{
+    return event->type == FABRIC_EVENT_HTTP_REQUEST && event->u.http.http.id == id;
+}
+
 static bool is_opening(const struct fabric_event *event, uint32_t id)
 {
     return event->type == FABRIC_EVENT_WINDOW_OPENED && event->u.window.window.id == id;
@@ -287,6 +295,12 @@ static enum fabric_error stream_set_cookie(struct fabric *f, fabric_stream strea
             event->u.stream.cookie = cookie;
     }
     return fabric_stream_set_cookie(delay->layer.next, stream, cookie);
+}
+
+static enum fabric_error http_close(struct fabric *f, fabric_http http)
+{
+    drop(delay_of(f), is_request, http.id);
+    return fabric_http_close(layer_next(f), http);
 }
 
 static enum fabric_error qp_destroy(struct fabric *f, fabric_qp qp)
@@ -350,6 +364,7 @@ enum fabric_error layer_delay_create(struct fabric *next, struct fabric **out)
     ops->timer_cancel = timer_cancel;
     ops->stream_close = stream_close;
     ops->stream_set_cookie = stream_set_cookie;
+    ops->http_close = http_close;
     ops->qp_destroy = qp_destroy;
     ops->cq_destroy = cq_destroy;
     ops->srq_destroy = srq_destroy;

@@ -42,6 +42,8 @@ enum argument {
     ARGUMENT_SEND_WR,
     ARGUMENT_RECV_WR,
     ARGUMENT_IO,
+    ARGUMENT_HTTP_INIT,
+    ARGUMENT_HTTP_ANSWER,
 };
 
 #define HANDLES(X, kind)                                                                           \
@@ -55,7 +57,10 @@ enum argument {
           fabric_ah X : kind,                                                                      \
                         fabric_listener X : kind,                                                  \
                                             fabric_stream X : kind,                                \
-                                                              fabric_timer X : kind
+                                                              fabric_timer X : kind,               \
+                                                                               fabric_http X       \
+        : kind,                                                                                    \
+          fabric_http_request X : kind
 
 #define NOTHING
 #define ARGUMENT_KIND(value)                                                                       \
@@ -75,6 +80,8 @@ enum argument {
              const struct fabric_send_wr *: ARGUMENT_SEND_WR,                                      \
              const struct fabric_recv_wr *: ARGUMENT_RECV_WR,                                      \
              const struct fabric_io *: ARGUMENT_IO,                                                \
+             const struct fabric_http_init *: ARGUMENT_HTTP_INIT,                                  \
+             const struct fabric_http_answer *: ARGUMENT_HTTP_ANSWER,                              \
              default: ARGUMENT_HIDDEN)
 
 __attribute__((format(printf, 2, 3))) static void put(struct line *line, const char *format, ...)
@@ -143,6 +150,16 @@ static void put_io(struct line *line, const struct fabric_io *io)
     put(line, " offset=%" PRIu64 " length=%" PRIu64, io->offset, io->length);
 }
 
+static void put_http(struct line *line, enum argument kind, const void *value)
+{
+    const struct fabric_http_init *init = value;
+    const struct fabric_http_answer *answer = value;
+    if (kind == ARGUMENT_HTTP_INIT)
+        put(line, " address=%s tls=%d", init->address, init->tls_cert != NULL);
+    else
+        put(line, " status=%u length=%zu", answer->status, answer->length);
+}
+
 /* A structure that is an argument: what identifies and sizes the operation. */
 static void put_structure(struct line *line, enum argument kind, const void *value)
 {
@@ -160,8 +177,10 @@ static void put_structure(struct line *line, enum argument kind, const void *val
         put(line, " bytes=%" PRIu64, bytes_of(recv->sges, recv->sge_count));
     else if (kind == ARGUMENT_SEND_WR)
         put_send_wr(line, value);
-    else
+    else if (kind == ARGUMENT_IO)
         put_io(line, value);
+    else
+        put_http(line, kind, value);
 }
 
 /* What comes out holds only after success. */
@@ -303,6 +322,9 @@ static void put_event(struct line *line, const struct fabric_event *event)
     else if (event->type == FABRIC_EVENT_IO_DONE)
         put(line, " %s length=%" PRIu64 " -> %s", io_name(event->u.io.op), event->u.io.length,
             error_name(event->u.io.error));
+    else if (event->type == FABRIC_EVENT_HTTP_REQUEST)
+        put(line, " request=%u %s %.200s", event->u.http.request.id, event->u.http.method,
+            event->u.http.path);
 }
 
 static enum fabric_error poll(struct fabric *f, struct fabric_event *events, size_t capacity,

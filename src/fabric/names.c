@@ -123,9 +123,9 @@ const char *fabric_event_name(enum fabric_event_type type)
     static const char *const names[] = {
         "completion", "async",     "window_opened", "window_revoked", "resolved",
         "accepted",   "connected", "readable",      "writable",       "closed",
-        "timer",      "io_done",   "woken",
+        "timer",      "io_done",   "woken",         "http_request",
     };
-    assert(type <= FABRIC_EVENT_WOKEN);
+    assert(type <= FABRIC_EVENT_HTTP_REQUEST);
     return names[type];
 }
 

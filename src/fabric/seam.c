@@ -60,6 +60,15 @@ static void check_wc(const struct fabric_wc *wc)
     assert(!wc->with_imm || !wc->is_send);
 }
 
+static void check_request(const struct fabric_event *event)
+{
+    const char *method = event->u.http.method, *path = event->u.http.path;
+    assert(event->u.http.http.id && event->u.http.request.id && method && path);
+    assert(method[0] && strlen(method) < FABRIC_HTTP_METHOD_MAX);
+    assert((path[0] == '/' && strlen(path) < FABRIC_HTTP_PATH_MAX) ||
+           PLANTED(fabric_seam_any_path));
+}
+
 static void check_event(const struct fabric_event *event)
 {
     switch (event->type) {
@@ -95,6 +104,9 @@ static void check_event(const struct fabric_event *event)
         break;
     case FABRIC_EVENT_IO_DONE:
         assert((unsigned int)event->u.io.error < ERR_COUNT && event->u.io.op <= FABRIC_IO_LIST);
+        break;
+    case FABRIC_EVENT_HTTP_REQUEST:
+        check_request(event);
         break;
     case FABRIC_EVENT_WOKEN:
         break;

@@ -85,6 +85,11 @@ enum fabric_error fabric_stream_recv(struct fabric *f, fabric_stream stream, voi
                                      size_t capacity, size_t *received, bool *end);
 enum fabric_error fabric_stream_shutdown(struct fabric *f, fabric_stream stream);
 enum fabric_error fabric_stream_close(struct fabric *f, fabric_stream stream, bool reset);
+enum fabric_error fabric_http_listen(struct fabric *f, const struct fabric_http_init *init,
+                                     fabric_http *out, char *bound);
+enum fabric_error fabric_http_reply(struct fabric *f, fabric_http_request request,
+                                    const struct fabric_http_answer *answer);
+enum fabric_error fabric_http_close(struct fabric *f, fabric_http http);
 enum fabric_error fabric_io_submit(struct fabric *f, const struct fabric_io *io);
 enum fabric_error fabric_sysfile_read(struct fabric *f, const char *path, void *buf,
                                       size_t capacity, size_t *length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The seam's functions about control streams, storage and system files. */
+/* The seam's functions about control streams, the HTTP end point, storage and system files. */
 #include <assert.h>
 #include <string.h>
 
@@ -98,6 +98,50 @@ enum fabric_error fabric_stream_close(struct fabric *f, fabric_stream stream, bo
     const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_STREAM_CLOSE);
     assert(stream.id);
     return seam_leave_sure(f, FABRIC_OP_STREAM_CLOSE, ops->stream_close(f, stream, reset));
+}
+
+/* A certificate without its key, or the other way round, comes from a configuration. */
+static bool whole(const struct fabric_http_init *init)
+{
+    return (!init->tls_cert) == (!init->tls_key) || PLANTED(fabric_seam_half_tls);
+}
+
+enum fabric_error fabric_http_listen(struct fabric *f, const struct fabric_http_init *init,
+                                     fabric_http *out, char *bound)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_HTTP_LISTEN);
+    fabric_http made = {0};
+    assert(init && init->address && out && bound);
+    enum fabric_error error =
+        whole(init) ? ops->http_listen(f, init, &made, bound) : ERR_INVALID_ARGUMENT;
+    SEAM_MADE(error, made, out);
+    return seam_leave(f, FABRIC_OP_HTTP_LISTEN, error);
+}
+
+static bool is_type(const char *type)
+{
+    size_t length = strlen(type), plain = 0;
+    while (plain < length && type[plain] >= ' ' && type[plain] <= '~')
+        plain++;
+    return length > 0 && length < FABRIC_HTTP_TYPE_MAX && plain == length;
+}
+
+enum fabric_error fabric_http_reply(struct fabric *f, fabric_http_request request,
+                                    const struct fabric_http_answer *answer)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_HTTP_REPLY);
+    assert(request.id && answer && answer->length <= FABRIC_HTTP_BODY_MAX);
+    assert((answer->status >= 200 && answer->status <= 599) || PLANTED(fabric_seam_any_status));
+    assert(answer->length == 0 || (answer->body && answer->type));
+    assert(!answer->type || is_type(answer->type) || PLANTED(fabric_seam_any_type));
+    return seam_leave_sure(f, FABRIC_OP_HTTP_REPLY, ops->http_reply(f, request, answer));
+}
+
+enum fabric_error fabric_http_close(struct fabric *f, fabric_http http)
+{
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_HTTP_CLOSE);
+    assert(http.id);
+    return seam_leave_sure(f, FABRIC_OP_HTTP_CLOSE, ops->http_close(f, http));
 }
 
 static bool fits(const char *path)

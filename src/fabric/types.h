@@ -47,6 +47,12 @@ typedef struct {
 typedef struct {
     uint32_t id;
 } fabric_file;
+typedef struct {
+    uint32_t id;
+} fabric_http; /* an HTTP end point */
+typedef struct {
+    uint32_t id;
+} fabric_http_request;
 
 #define FABRIC_NAME_MAX 64        /* names of devices and interfaces, with the final NUL */
 #define FABRIC_ADDRESS_MAX 280    /* stream addresses, "HOST:PORT", with the final NUL */
@@ -469,6 +475,27 @@ struct fabric_io_done {
     uint64_t length; /* as the operation's comment says */
 };
 
+/* ------------------------------------------------------------------ HTTP end point */
+
+#define FABRIC_HTTP_METHOD_MAX 16        /* bytes, with the final NUL */
+#define FABRIC_HTTP_PATH_MAX 1024        /* path and query, with the final NUL */
+#define FABRIC_HTTP_TYPE_MAX 128         /* a Content-Type, with the final NUL */
+#define FABRIC_HTTP_BODY_MAX (16u << 20) /* bytes of an answer */
+#define FABRIC_HTTP_REQUESTS 64          /* unanswered ones of one end point, at most */
+
+struct fabric_http_init {
+    const char *address;            /* "IP:PORT"; port 0 picks one */
+    const char *tls_cert, *tls_key; /* PEM files for HTTPS; both null: plain HTTP */
+    uint64_t cookie;
+};
+
+struct fabric_http_answer {
+    uint32_t status;  /* 200 to 599 */
+    const char *type; /* Content-Type, printable ASCII; null only where there is no body */
+    const void *body;
+    size_t length;
+};
+
 /* ------------------------------------------------------------------ what poll returns */
 
 enum fabric_event_type {
@@ -486,6 +513,7 @@ enum fabric_event_type {
     FABRIC_EVENT_TIMER,   /* timer */
     FABRIC_EVENT_IO_DONE, /* io */
     FABRIC_EVENT_WOKEN,   /* fabric_wake was called, once or more often */
+    FABRIC_EVENT_HTTP_REQUEST, /* http: one that http_reply must answer */
 };
 
 struct fabric_event {
@@ -517,6 +545,13 @@ struct fabric_event {
             uint64_t cookie;
         } timer;
         struct fabric_io_done io;
+        struct {
+            fabric_http http;
+            fabric_http_request request;
+            uint64_t cookie;
+            const char *method; /* "GET"; both live until http_reply or http_close returns */
+            const char *path;   /* as sent, with the query: "/v1/status?pretty" */
+        } http;
     } u;
 };
 

@@ -11,8 +11,6 @@
 #include "src/scenario/files.h"
 #include "src/scenario/runner_state.h"
 
-#define SLICE UINT64_C(100000000) /* ns of the world */
-
 struct scenario_failure *runner_fail(struct runner *r, struct yaml_mark mark)
 {
     struct scenario_result *result = r->result;
@@ -115,32 +113,34 @@ static void take(struct runner *r, const struct testbed_event *event)
         runner_take_exit(r, kept);
 }
 
-/* The next event until `deadline`, in slices: the operator is heard also while nothing happens.
- * False when it was the operator. */
-static bool next_event(struct runner *r, uint64_t deadline, struct testbed_event *event)
+/* Nobody's answer will come: the scenario ends here, at the program that is named first. */
+static void fail_hung(struct runner *r, const char *what)
 {
-    const struct scenario_options *options = r->options;
-    uint64_t until;
-    do {
-        uint64_t now = r->ops->now(r->tb);
-        if (options->interrupted && options->interrupted(options->interrupt_context)) {
-            runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
-            return false;
-        }
-        until = deadline > now && deadline - now > SLICE && !PLANTED(scenario_deaf_wait)
-                    ? now + SLICE
-                    : deadline;
-        r->ops->next(r->tb, until, event);
-    } while (event->type == TESTBED_EVENT_DEADLINE && until < deadline);
-    return true;
+    struct scenario_failure *failure = runner_fail(r, r->scenario->programs[0].mark);
+    assert(what);
+    text_add(&failure->expected, "time to pass");
+    text_add(&failure->found, "hung: %s", what);
 }
 
 bool runner_pump(struct runner *r, uint64_t deadline)
 {
     struct testbed_event event = {.type = TESTBED_EVENT_IDLE};
     assert(r->tb);
-    if (r->over || !next_event(r, deadline, &event))
+    if (r->over)
         return false;
+    if (r->options->interrupted && r->options->interrupted(r->options->interrupt_context)) {
+        runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
+        return false;
+    }
+    r->ops->next(r->tb, deadline, &event);
+    if (event.type == TESTBED_EVENT_STOPPED) {
+        runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
+        return false;
+    }
+    if (event.type == TESTBED_EVENT_HUNG) {
+        fail_hung(r, event.text);
+        return false;
+    }
     r->idle = event.type == TESTBED_EVENT_IDLE;
     if (event.type == TESTBED_EVENT_DEADLINE || r->idle)
         return false;
@@ -238,7 +238,10 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
     *out = (struct scenario_result){
         .status = SCENARIO_PASSED, .seed = options->seed, .caps = options->caps};
-    const struct testbed_options made = {.seed = options->seed, .caps = options->caps};
+    const struct testbed_options made = {.seed = options->seed,
+                                         .caps = options->caps,
+                                         .interrupted = options->interrupted,
+                                         .interrupt_context = options->interrupt_context};
     r.tb = ops->create(scenario->topology, &made, detail);
     if (!r.tb) {
         runner_break(&r, SCENARIO_SKIPPED, "fabric %s cannot be this topology: %s", ops->name,

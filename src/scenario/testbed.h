@@ -100,6 +100,8 @@ enum testbed_event_type {
     TESTBED_EVENT_EXITED,   /* the program could not start or ended; error, status */
     TESTBED_EVENT_DEADLINE, /* nothing more happened until then */
     TESTBED_EVENT_IDLE,     /* nothing can ever happen any more; only with VIRTUAL_TIME */
+    TESTBED_EVENT_HUNG,     /* the world does not get on, `text` says how; only with VIRTUAL_TIME */
+    TESTBED_EVENT_STOPPED,  /* options.interrupted said so */
 };
 
 struct testbed_event {
@@ -123,6 +125,9 @@ struct testbed_options {
     /* For fabrics of real machines: where the nodes of the topology are, a file; null: none. */
     const char *inventory;
     bool plan; /* tells as log events what would be done to the machines, and does nothing */
+    /* Asked again and again while `next` waits; true ends the wait. Null: never. */
+    bool (*interrupted)(void *context);
+    void *interrupt_context;
 };
 
 struct testbed;
@@ -161,7 +166,9 @@ struct testbed_ops {
                                 char *detail);
     /* ask: a fact about the node that needs no program, such as "mlx5_0/1 lid", "mlx5_0/1 state",
      * "mlx5_0/1 pkey 1", "mlx5_0/1 bad_pkey", "mlx5_0/1 mtu", "mlx5_0/1 prefix", "address";
-     * the answer as text in `answer` (TESTBED_DETAIL bytes). */
+     * the answer as text in `answer` (TESTBED_DETAIL bytes). "http /v1/health" asks the node's HTTP
+     * end point: the answer is the status, "refused" where nobody listens, or "waits"; what the
+     * end point says follows as a REPORT {"event":"http","status":...,"path":...,"body":...}. */
     enum testbed_result (*ask)(struct testbed *tb, const char *node, const char *query,
                                char *answer);
     enum testbed_result (*apply)(struct testbed *tb, const struct testbed_fault *fault,

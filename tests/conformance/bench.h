@@ -10,6 +10,7 @@
 
 #define BENCH_NODES 4
 #define BENCH_REASON 128
+#define BENCH_BODY 4096
 
 enum bench_word {
     BENCH_KILL,      /* the node's program ends without a word; its fabric is gone */
@@ -32,6 +33,15 @@ struct bench_setup {
     fabric_caps caps; /* what the world may be able to do: masks what the fabric can */
 };
 
+/* What an HTTP client was answered. */
+struct bench_answer {
+    bool done;
+    uint32_t status; /* 0: the connection broke instead */
+    char type[FABRIC_HTTP_TYPE_MAX];
+    uint8_t body[BENCH_BODY]; /* its beginning */
+    size_t length;            /* of all of it */
+};
+
 struct bench;
 
 struct bench_backend {
@@ -50,6 +60,11 @@ struct bench_backend {
     /* folder: of the node's storage, existing and empty, without a final slash. */
     const char *(*folder)(struct bench *bench, size_t node);
     fabric_caps (*caps)(struct bench *bench);
+    /* ask: a client of the node's operator sends a request to `address`, as http_listen bound it;
+     * `answer` is filled in while time passes and must live until it is done or the bench is gone.
+     * False when nobody listens there. */
+    bool (*ask)(struct bench *bench, size_t node, const char *address, const char *method,
+                const char *path, struct bench_answer *answer);
     /* advance: lets time pass until something may have happened at a node, at most to `deadline`
      * (ns of the nodes' clocks). False when nothing can ever happen any more. */
     bool (*advance)(struct bench *bench, uint64_t deadline);

@@ -128,6 +128,7 @@ int kit_rc_suite(void);
 int kit_error_suite(void);
 int kit_dc_suite(void);
 int kit_stream_suite(void);
+int kit_http_suite(void);
 int kit_time_suite(void);
 int kit_storage_suite(void);
 int kit_port_suite(void);

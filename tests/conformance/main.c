@@ -17,6 +17,7 @@ int main(void)
     failed += kit_error_suite();
     failed += kit_dc_suite();
     failed += kit_stream_suite();
+    failed += kit_http_suite();
     failed += kit_storage_suite();
     failed += kit_layer_suite();
     return failed > 0;

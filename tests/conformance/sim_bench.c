@@ -173,6 +173,27 @@ static fabric_caps caps(struct bench *bench)
     return guarantees.caps & bench->caps;
 }
 
+static void on_answered(void *context, const struct fabric_http_answer *given)
+{
+    struct bench_answer *answer = context;
+    answer->done = true;
+    answer->status = given ? given->status : 0;
+    answer->length = given ? given->length : 0;
+    if (given && given->type)
+        snprintf(answer->type, sizeof(answer->type), "%s", given->type);
+    if (answer->length)
+        memcpy(answer->body, given->body,
+               answer->length < BENCH_BODY ? answer->length : BENCH_BODY);
+}
+
+static bool ask(struct bench *bench, size_t node, const char *address, const char *method,
+                const char *path, struct bench_answer *answer)
+{
+    const struct sim_http_client client = {answer, on_answered};
+    *answer = (struct bench_answer){0};
+    return sim_fabric_http_ask(bench->bare[node], address, method, path, &client);
+}
+
 static bool has_events(const struct bench *bench)
 {
     for (size_t i = 0; i < bench->node_count; i++) {
@@ -257,6 +278,7 @@ const struct bench_backend bench_backend = {
     .address = address,
     .folder = folder,
     .caps = caps,
+    .ask = ask,
     .advance = advance,
     .inject = inject,
 };

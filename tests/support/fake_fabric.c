@@ -146,6 +146,9 @@ MAKES(ah_create,
 MAKES(listen,
       (struct fabric * f, const char *address, uint64_t cookie, fabric_listener *out, char *bound),
       (next, address, cookie, out, bound))
+MAKES(http_listen,
+      (struct fabric * f, const struct fabric_http_init *init, fabric_http *out, char *bound),
+      (next, init, out, bound))
 MAKES(connect, (struct fabric * f, const char *address, uint64_t cookie, fabric_stream *out),
       (next, address, cookie, out))
 
@@ -299,6 +302,7 @@ static struct fabric_ops make_table(void)
     ops.qp_post_recv = qp_post_recv;
     ops.ah_create = ah_create;
     ops.listen = listen;
+    ops.http_listen = http_listen;
     ops.connect = connect;
     ops.stream_set_cookie = stream_set_cookie;
     ops.stream_send = stream_send;

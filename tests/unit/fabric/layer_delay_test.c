@@ -181,6 +181,23 @@ static void what_is_closed_has_no_events_any_more(void **state)
     assert_int_equal(events[1].type, FABRIC_EVENT_COMPLETION);
 }
 
+static void a_request_of_a_closed_end_point_is_not_reported_though_it_was_held(void **state)
+{
+    (void)state;
+    add(BIT(FABRIC_EVENT_HTTP_REQUEST), 0, 10);
+    for (uint32_t i = 1; i <= 2; i++) {
+        struct fabric_event *event = fake_event(fake, 0, FABRIC_EVENT_HTTP_REQUEST);
+        event->u.http.http.id = i;
+        event->u.http.request.id = 10 + i;
+        event->u.http.method = "GET";
+        event->u.http.path = "/";
+    }
+    assert_int_equal(poll_at(0), 0);
+    assert_int_equal(fabric_http_close(f, (fabric_http){1}), FABRIC_OK);
+    assert_int_equal(poll_at(10), 1);
+    assert_int_equal(events[0].u.http.request.id, 12);
+}
+
 static void a_held_event_has_the_cookie_of_its_time(void **state)
 {
     (void)state;
@@ -261,6 +278,7 @@ int main(void)
         TEST(times_never_decrease_though_a_held_event_came_late),
         TEST(a_cancelled_timer_is_not_reported_though_it_was_held),
         TEST(what_is_closed_has_no_events_any_more),
+        TEST(a_request_of_a_closed_end_point_is_not_reported_though_it_was_held),
         TEST(a_held_event_has_the_cookie_of_its_time),
         TEST(many_events_are_held_and_given_in_small_portions),
         TEST(a_poll_that_may_wait_returns_what_becomes_due),

@@ -160,7 +160,12 @@ static void events_are_told_at_their_time_and_empty_polls_are_not(void **state)
     event = fake_event(fake, 900, FABRIC_EVENT_IO_DONE);
     event->u.io = (struct fabric_io_done){.op = FABRIC_IO_READ, .length = 4096};
     fake_event(fake, 1000, FABRIC_EVENT_WOKEN);
-    poll_and_expect(10);
+    event = fake_event(fake, 1100, FABRIC_EVENT_HTTP_REQUEST);
+    event->u.http.http.id = 4;
+    event->u.http.request.id = 5;
+    event->u.http.method = "GET";
+    event->u.http.path = "/v1/health";
+    poll_and_expect(11);
     assert_string_equal(story, "000000000100 n1 event:completion qp=3 send SUCCESS\n"
                                "000000000200 n1 event:completion qp=3 recv SUCCESS bytes=64\n"
                                "000000000300 n1 event:async LID_CHANGE device=1 port_num=2\n"
@@ -170,7 +175,8 @@ static void events_are_told_at_their_time_and_empty_polls_are_not(void **state)
                                "000000000700 n1 event:closed stream=7 -> peer_gone\n"
                                "000000000800 n1 event:timer timer=9\n"
                                "000000000900 n1 event:io_done read length=4096 -> ok\n"
-                               "000000001000 n1 event:woken\n");
+                               "000000001000 n1 event:woken\n"
+                               "000000001100 n1 event:http_request request=5 GET /v1/health\n");
 }
 
 static void layers_stack_in_any_order(void **state)

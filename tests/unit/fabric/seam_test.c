@@ -75,6 +75,10 @@ static void every_operation_reaches_its_own_member(void **state)
     assert_int_equal(fabric_stream_shutdown(f, (fabric_stream){1}), FABRIC_OK);
     assert_int_equal(fabric_stream_close(f, (fabric_stream){1}, true), FABRIC_OK);
     assert_int_equal(fabric_sysfile_link(f, "/sys/a", text, sizeof(text)), FABRIC_OK);
+    assert_int_equal(
+        fabric_http_reply(f, (fabric_http_request){1}, &(struct fabric_http_answer){.status = 200}),
+        FABRIC_OK);
+    assert_int_equal(fabric_http_close(f, (fabric_http){1}), FABRIC_OK);
     static const enum fabric_op ops[] = {
         FABRIC_OP_GUARANTEES,
         FABRIC_OP_REALTIME,
@@ -97,6 +101,8 @@ static void every_operation_reaches_its_own_member(void **state)
         FABRIC_OP_STREAM_SHUTDOWN,
         FABRIC_OP_STREAM_CLOSE,
         FABRIC_OP_SYSFILE_LINK,
+        FABRIC_OP_HTTP_REPLY,
+        FABRIC_OP_HTTP_CLOSE,
     };
     for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
         assert_int_equal(fake->called[ops[i]], 1);
@@ -117,6 +123,8 @@ static size_t construct_all(struct fabric *f, enum fabric_error expected)
     fabric_ah ah = {77};
     fabric_listener listener = {77};
     fabric_stream stream = {77};
+    fabric_http http = {77};
+    const struct fabric_http_init http_init = {.address = "0.0.0.0:1"};
     char bound[FABRIC_ADDRESS_MAX];
     const struct fabric_av av = {0};
     const struct fabric_mr_init mr_init = {.addr = &byte, .length = 1};
@@ -133,17 +141,18 @@ static size_t construct_all(struct fabric *f, enum fabric_error expected)
     assert_int_equal(fabric_ah_create(f, device, &av, &ah), expected);
     assert_int_equal(fabric_listen(f, "0.0.0.0:1", 0, &listener, bound), expected);
     assert_int_equal(fabric_connect(f, "10.0.0.1:1", 0, &stream), expected);
+    assert_int_equal(fabric_http_listen(f, &http_init, &http, bound), expected);
     assert_int_equal(keys.rkey == 7, expected != FABRIC_OK);
     int made = (timer.id != 77) + (opened.id != 77) + (mr.id != 77) + (window.id != 77) +
                (cq.id != 77) + (srq.id != 77) + (qp.id != 77) + (ah.id != 77) +
-               (listener.id != 77) + (stream.id != 77);
+               (listener.id != 77) + (stream.id != 77) + (http.id != 77);
     return (size_t)made;
 }
 
 static void a_constructor_that_succeeds_gives_a_handle(void **state)
 {
     struct fake_fabric *fake = *state;
-    assert_int_equal(construct_all(&fake->head, FABRIC_OK), 10);
+    assert_int_equal(construct_all(&fake->head, FABRIC_OK), 11);
 }
 
 static void a_constructor_that_fails_leaves_everything_untouched(void **state)
@@ -251,6 +260,17 @@ WRONG(open_without_path, fabric_io_submit(f, &(struct fabric_io){.op = FABRIC_IO
 WRONG(flush_without_file, fabric_io_submit(f, &(struct fabric_io){.op = FABRIC_IO_FLUSH}))
 WRONG(relative_path, fabric_sysfile_read(f, "sys/a", &byte, 1, &number))
 
+static enum fabric_error reply(struct fabric *f, uint32_t status, const char *type)
+{
+    const struct fabric_http_answer answer = {status, type, "x", 1};
+    return fabric_http_reply(f, (fabric_http_request){1}, &answer);
+}
+
+WRONG(http_nowhere, fabric_http_listen(f, &(struct fabric_http_init){0}, &(fabric_http){0}, NULL))
+WRONG(http_status_of_99, reply(f, 99, "text/plain"))
+WRONG(http_type_of_two_lines, reply(f, 200, "text/plain\r\nX: y"))
+WRONG(http_body_without_type, reply(f, 200, NULL))
+
 /* HA-1.4. */
 static void a_programmer_error_aborts(void **state)
 {
@@ -277,6 +297,10 @@ static void a_programmer_error_aborts(void **state)
         open_without_path,
         relative_path,
         flush_without_file,
+        http_nowhere,
+        http_status_of_99,
+        http_type_of_two_lines,
+        http_body_without_type,
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         if (!aborts(wrong[i], *state))
@@ -316,13 +340,28 @@ WRONG(ends_with_data, fake->ends_with_data = true;
       fabric_stream_recv(f, (fabric_stream){1}, &byte, 1, &number, &(bool){false}))
 WRONG(reads_too_much, fake->claimed = 1; fabric_sysfile_read(f, "/sys/a", &byte, 1, &number))
 
+static struct fabric_event *fake_request(struct fake_fabric *fake, const char *path)
+{
+    struct fabric_event *event = fake_event(fake, 0, FABRIC_EVENT_HTTP_REQUEST);
+    event->u.http.http.id = event->u.http.request.id = 1;
+    event->u.http.method = "GET";
+    event->u.http.path = path;
+    return event;
+}
+
+WRONG(request_without_path, fake_request(fake, "x"); fabric_poll(f, event_buffer, 4, 0, &number))
+WRONG(request_of_nobody, fake_request(fake, "/")->u.http.request.id = 0;
+      fabric_poll(f, event_buffer, 4, 0, &number))
+
 static void a_backend_that_breaks_the_contract_aborts(void **state)
 {
     static void (*const wrong[])(void *) = {
-        claims_more_events, events_beside_an_error, time_runs_back,         events_run_back,
-        unknown_event,      completion_of_nothing,  send_that_is_a_receive, closed_without_reason,
-        half_made,          made_without_handle,    no_such_error,          fails_what_never_fails,
-        sends_too_much,     receives_too_much,      ends_with_data,         reads_too_much,
+        claims_more_events,     events_beside_an_error, time_runs_back,
+        events_run_back,        unknown_event,          completion_of_nothing,
+        send_that_is_a_receive, closed_without_reason,  half_made,
+        made_without_handle,    no_such_error,          fails_what_never_fails,
+        sends_too_much,         receives_too_much,      ends_with_data,
+        reads_too_much,         request_without_path,   request_of_nobody,
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
         if (!aborts(wrong[i], *state))
@@ -359,8 +398,9 @@ static void every_kind_of_event_that_is_right_passes(void **state)
     fake_event(fake, 0, FABRIC_EVENT_TIMER)->u.timer.timer.id = 1;
     fake_event(fake, 0, FABRIC_EVENT_IO_DONE);
     fake_event(fake, 0, FABRIC_EVENT_WOKEN);
+    fake_request(fake, "/v1/health");
     assert_int_equal(fabric_poll(&fake->head, events, 16, 0, &count), FABRIC_OK);
-    assert_int_equal(count, 14);
+    assert_int_equal(count, 15);
 }
 
 static void every_storage_request_that_is_right_passes(void **state)
@@ -378,6 +418,19 @@ static void every_storage_request_that_is_right_passes(void **state)
     assert_int_equal(fake->called[FABRIC_OP_IO_SUBMIT], FABRIC_IO_LIST + 1);
 }
 
+static void a_certificate_without_its_key_never_reaches_the_backend(void **state)
+{
+    struct fake_fabric *fake = *state;
+    struct fabric_http_init init = {.address = "0.0.0.0:1", .tls_cert = "/cert.pem"};
+    fabric_http http = {77};
+    char bound[FABRIC_ADDRESS_MAX];
+    assert_int_equal(fabric_http_listen(&fake->head, &init, &http, bound), ERR_INVALID_ARGUMENT);
+    init = (struct fabric_http_init){.address = "0.0.0.0:1", .tls_key = "/key.pem"};
+    assert_int_equal(fabric_http_listen(&fake->head, &init, &http, bound), ERR_INVALID_ARGUMENT);
+    assert_int_equal(http.id, 77);
+    assert_int_equal(fake->called[FABRIC_OP_HTTP_LISTEN], 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_fake, free_fake)
 
 int main(void)
@@ -393,6 +446,7 @@ int main(void)
         TEST(a_backend_that_breaks_the_contract_aborts),
         TEST(every_kind_of_event_that_is_right_passes),
         TEST(every_storage_request_that_is_right_passes),
+        TEST(a_certificate_without_its_key_never_reaches_the_backend),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
