@@ -42,6 +42,7 @@ static enum fabric_error answer(struct small_world *w, const struct wire_message
     return result->error;
 }
 
+/* MK-I1, CASE-F4: no address and no key before the proof. */
 static void a_stranger_is_told_nothing(void **state)
 {
     (void)state;
