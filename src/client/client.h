@@ -163,9 +163,12 @@ struct client_operation {
     fabric_window window; /* id 0: none open or opening */
     uint32_t next;        /* bulk sent or received */
     struct wire_tag tag;
-    bool answered; /* GET over TCP: RESULT came, bulk follows */
-    bool prepared; /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
-    bool doubt;    /* the answer to a COMMIT was lost: no failure is told before the deadline */
+    bool answered;  /* GET over TCP: RESULT came, bulk follows */
+    bool prepared;  /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
+    bool doubt;     /* the answer to a COMMIT was lost: no failure is told before the deadline */
+    uint32_t batch; /* sent together: the serial of its first one */
+    bool lent;      /* LENDING: the window is open under `rkey`, others of the batch's are not */
+    uint32_t rkey;
     bool revoking; /* the window goes ahead of the end of the attempt */
 
     enum fabric_error error; /* of the attempt, then of the operation */

@@ -283,6 +283,21 @@ static void not_lent(struct client *c, struct client_operation *op, enum fabric_
     client_peer_judge(c, p);
 }
 
+/* Those of a batch travel together when the last of their windows is open. */
+static void send_batch(struct client *c, const struct client_peer *p, uint32_t batch)
+{
+    for (uint32_t i = 0; i < c->operation_end; i++) {
+        const struct client_operation *op = &c->operations[i];
+        if (op->state == CLIENT_LENDING && op->batch == batch && op->peer == p->index && !op->lent)
+            return;
+    }
+    for (uint32_t i = 0; i < c->operation_end; i++) {
+        struct client_operation *op = &c->operations[i];
+        if (op->state == CLIENT_LENDING && op->batch == batch && op->peer == p->index)
+            send_request(c, op, op->rkey);
+    }
+}
+
 static void send_over(struct client *c, struct client_operation *op, enum wire_way way)
 {
     op->id = ++c->next_id;
@@ -305,6 +320,7 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
             not_lent(c, op, error);
         else
             op->state = CLIENT_LENDING;
+        op->lent = false;
         return;
     }
     send_request(c, op, 0);
@@ -319,12 +335,14 @@ void client_operation_lent(struct client *c, const struct fabric_event *event)
     if (op->state != CLIENT_LENDING || !same)
         return; /* its device was closed */
     if (!event->u.window.error) {
-        send_request(c, op, event->u.window.rkey);
+        op->lent = true;
+        op->rkey = event->u.window.rkey;
+        send_batch(c, c->peers[op->peer], op->batch);
         return;
     }
     op->window = (fabric_window){0};
     op->state = CLIENT_QUEUED;
-    not_lent(c, op, event->u.window.error);
+    not_lent(c, op, event->u.window.error); /* the link ends, and with it the rest of the batch */
 }
 
 void client_operation_step(struct client *c, struct client_operation *op)
@@ -416,9 +434,12 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
     snprintf(op->detail, sizeof op->detail, "%s", detail);
     const struct wire_message cancel = {.type = WIRE_CANCEL, .id = op->id};
     fabric_window window = op->window;
+    bool was_lending = op->state == CLIENT_LENDING;
     op->window = (fabric_window){0};
     op->id = 0;
     op->state = CLIENT_REVOKING;
+    if (was_lending)
+        send_batch(c, c->peers[op->peer], op->batch); /* the others wait for it no more */
     bool early = (op->expired && PLANTED(client_report_unrevoked)) ||
                  (error && retry && PLANTED(client_retry_unrevoked));
     if (window.id && !early)

@@ -136,11 +136,12 @@ static void take_data(struct client_operation *op, const struct client_request *
     op->memory->users++;
 }
 
-static client_request_id submit(struct client *c, const struct client_request *r)
+static client_request_id submit(struct client *c, const struct client_request *r, uint32_t batch)
 {
     struct client_operation *op = client_operation_new(c, type_of(r->kind));
     size_t before = r->prefix && !PLANTED(client_prefix_ignored) ? strlen(r->prefix) : 0;
     op->cookie = r->cookie;
+    op->batch = batch;
     enum fabric_error error = judge(r, before + r->key_length, op->detail);
     if (error) {
         refuse(c, op, error);
@@ -161,8 +162,9 @@ enum fabric_error client_submit(struct client *c, const struct client_request *r
     assert(c && requests && count);
     if (count > CLIENT_OPERATIONS - c->open)
         return ERR_QUEUE_FULL;
+    const uint32_t batch = c->serial + 1;
     for (size_t i = 0; i < count; i++) {
-        client_request_id id = submit(c, &requests[i]);
+        client_request_id id = submit(c, &requests[i], batch);
         if (ids)
             ids[i] = id;
     }

@@ -97,7 +97,7 @@ enum fabric_error wire_channel_send(struct wire_channel *channel,
 {
     assert(channel && message);
     enum fabric_error error = wire_session_send(channel->session, message);
-    if (error || (channel->corked && message->type != WIRE_BULK))
+    if (error || (channel->corked && wire_channel_queued(channel) < WIRE_MAX_BODY))
         return error;
     return wire_channel_flush(channel);
 }

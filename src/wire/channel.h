@@ -29,8 +29,8 @@ size_t wire_channel_queued(const struct wire_channel *channel);
  * Errors end the channel: those of wire_session_feed and of the stream. */
 enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_message *out,
                                     bool *got);
-/* From now on wire_channel_send sends bulk at once, and what goes before it; everything else waits
- * for wire_channel_flush, so that what belongs together travels in one record. */
+/* From now on what is less than a full record waits for wire_channel_flush, so that messages that
+ * belong together travel together. */
 void wire_channel_cork(struct wire_channel *channel);
 /* Queues and, unless it is corked, sends what the stream takes. Errors: queue_full,
  * resources_exhausted, peer_gone. */
