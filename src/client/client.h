@@ -142,7 +142,8 @@ struct client_operation {
     uint32_t next_free; /* FREE: position of the next free one */
     struct client_operation *next_done;
     bool kicked; /* something changed that a queued operation waits for */
-    bool held;   /* QUEUED: its connection has enough under way */
+    bool held;    /* QUEUED: its connection has enough under way */
+    bool counted; /* among what its connection has under way */
     enum wire_type type;
     uint32_t server, peer;
     bool bound; /* to this connection: what went out on it may still take effect there */

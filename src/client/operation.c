@@ -241,6 +241,27 @@ static enum choice choose_connection(struct client *c, struct client_operation *
 
 /* ------------------------------------------------------------------ sending */
 
+/* One less is under way: the one that was held back longest may go. */
+static void leave(struct client *c, struct client_operation *op)
+{
+    struct client_peer *p = c->peers[op->peer];
+    struct client_operation *next = NULL;
+    if (!op->counted)
+        return;
+    assert(p->under_way > 0);
+    op->counted = false;
+    p->under_way--;
+    for (uint32_t i = 0; p->holds && i < c->operation_end; i++) {
+        struct client_operation *o = &c->operations[i];
+        if (o->state == CLIENT_QUEUED && o->held && o->peer == p->index &&
+            (!next || o->serial < next->serial))
+            next = o;
+    }
+    p->holds = next != NULL;
+    if (next)
+        client_operation_kick(c, next);
+}
+
 static uint32_t wanted_length(const struct client_operation *op)
 {
     return op->type == WIRE_PUT ? op->length : op->room;
@@ -268,7 +289,6 @@ static void send_request(struct client *c, struct client_operation *op, uint32_t
     memcpy(m.key, op->key, op->key_length);
     op->state = CLIENT_SENT;
     op->bound = op->bound || op->type == WIRE_DELETE;
-    p->under_way += has_data(op);
     if (client_peer_send(c, p, &m) && op->type == WIRE_PUT && op->way == WIRE_WAY_TCP)
         client_pump_bulk(c, p);
 }
@@ -278,6 +298,7 @@ static void not_lent(struct client *c, struct client_operation *op, enum fabric_
 {
     struct client_peer *p = c->peers[op->peer];
     assert(op->state == CLIENT_QUEUED && !op->window.id && error);
+    leave(c, op);
     client_operation_kick(c, op);
     client_link_end(c, p, op->rail, error, "memory could not be lent", true);
     client_peer_judge(c, p);
@@ -307,6 +328,8 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     op->way = has_data(op) ? way : WIRE_WAY_TCP;
     op->error = FABRIC_OK;
     op->detail[0] = 0;
+    op->counted = has_data(op);
+    c->peers[op->peer]->under_way += op->counted;
     if (op->way == WIRE_WAY_RC) {
         struct client_peer *p = c->peers[op->peer];
         op->generation = p->links[op->rail].generation;
@@ -400,30 +423,12 @@ static void settle(struct client *c, struct client_operation *op)
     }
 }
 
-/* One less is under way: the one that was held back longest may go. */
-static void served(struct client *c, struct client_peer *p)
-{
-    struct client_operation *next = NULL;
-    assert(p->under_way > 0);
-    p->under_way--;
-    for (uint32_t i = 0; p->holds && i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
-        if (op->state == CLIENT_QUEUED && op->held && op->peer == p->index &&
-            (!next || op->serial < next->serial))
-            next = op;
-    }
-    p->holds = next != NULL;
-    if (next)
-        client_operation_kick(c, next);
-}
-
 void client_attempt_end(struct client *c, struct client_operation *op, enum fabric_error error,
                         const char *detail, bool retry)
 {
     assert(c && op && op->state >= CLIENT_QUEUED && op->state <= CLIENT_SENT);
     bool tell = error && op->state == CLIENT_SENT;
-    if (op->state == CLIENT_SENT && has_data(op))
-        served(c, c->peers[op->peer]);
+    leave(c, op);
     struct client_link *link = &c->peers[op->peer]->links[op->rail];
     op->error = error;
     op->retry = retry;

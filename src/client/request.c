@@ -179,6 +179,8 @@ bool client_cancel(struct client *c, client_request_id id)
     struct client_operation *op = slot < c->operation_end ? &c->operations[slot] : NULL;
     if (!op || op->request != id || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return false;
+    if (PLANTED(client_cancel_ignored))
+        return true;
     op->cancelled = true;
     if (op->prepared || op->doubt)
         return true; /* its COMMIT is out: the server's word, or the deadline, tells */

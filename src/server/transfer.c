@@ -192,7 +192,8 @@ static void *local_data(const struct server_transfer *t, uint32_t at, uint32_t *
 static void post_more(struct server *s, struct server_transfer *t, struct server_link *link)
 {
     uint32_t largest = (uint32_t)s->config.memory_block_size;
-    while (!t->error && !t->closed && t->next < t->length && link->outstanding < RAIL_SEND_DEPTH &&
+    uint32_t depth = PLANTED(server_posts_one) ? 1 : RAIL_SEND_DEPTH;
+    while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth &&
            s->posts[t->rail] < RAIL_CQ_DEPTH) {
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
