@@ -7,6 +7,7 @@
  * pool.c       which connection serves a key: server, lane, member of the pool
  * peer.c       one connection: its control stream, reconnection, falling back
  * link.c       one rail over one connection: queue pair, generation, readiness
+ * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation
  * buffer.c     memory that peers may be lent
  * status.c     what the client tells about itself
@@ -141,7 +142,7 @@ struct client_operation {
     uint64_t cookie;    /* the user's */
     uint32_t next_free; /* FREE: position of the next free one */
     struct client_operation *next_done;
-    bool kicked; /* something changed that a queued operation waits for */
+    bool kicked;  /* something changed that a queued operation waits for */
     bool held;    /* QUEUED: its connection has enough under way */
     bool counted; /* among what its connection has under way */
     enum wire_type type;
@@ -178,6 +179,13 @@ struct client_operation {
     bool found;
     bool refused;    /* at once: no server has heard of it */
     uint32_t needed; /* bytes, after buffer_too_small */
+};
+
+enum client_choice {
+    CLIENT_CHOICE_WAIT, /* something is under way that will kick this operation */
+    CLIENT_CHOICE_FAIL, /* nothing is: fail by name, at once */
+    CLIENT_CHOICE_TCP,
+    CLIENT_CHOICE_RC,
 };
 
 struct client_server {
@@ -302,7 +310,15 @@ void client_rail_report(struct client *c, uint32_t rail);
 void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event);
 bool client_link_in_progress(const struct client_peer *p);
 
+/* ------------------------------------------------------------------ way.c */
+
+/* Where a queued operation goes now; sets its connection and rail. FAIL: its error is set. */
+enum client_choice client_operation_choose(struct client *c, struct client_operation *op);
+
 /* ------------------------------------------------------------------ operation.c */
+
+/* A put or a get. */
+bool client_has_data(const struct client_operation *op);
 
 /* A free position; there is one. Becomes QUEUED by client_operation_start. */
 struct client_operation *client_operation_new(struct client *c, enum wire_type type);
