@@ -88,7 +88,7 @@ static enum client_choice choose(struct client *c, struct client_operation *op,
 enum client_choice client_operation_choose(struct client *c, struct client_operation *op)
 {
     assert(c && op && op->state == CLIENT_QUEUED);
-    if (!op->bound) {
+    if (!op->bound || PLANTED(client_unbound)) {
         struct client_peer *first = client_pool_first(c, op);
         if (!first) {
             op->error = ERR_RESOURCES_EXHAUSTED;
@@ -97,13 +97,14 @@ enum client_choice client_operation_choose(struct client *c, struct client_opera
         op->peer = first->index;
     }
     enum client_choice choice = choose(c, op, c->peers[op->peer]);
-    if (choice == CLIENT_CHOICE_TCP && !op->bound)
+    if (choice == CLIENT_CHOICE_TCP && (!op->bound || PLANTED(client_unbound)))
         op->peer = client_pool_member(c, c->peers[op->peer])->index;
     struct client_peer *p = c->peers[op->peer];
     if (choice == CLIENT_CHOICE_TCP && p->state != CLIENT_PEER_READY)
         return CLIENT_CHOICE_WAIT;
     bool sends = choice == CLIENT_CHOICE_TCP || choice == CLIENT_CHOICE_RC;
-    op->held = sends && client_has_data(op) && p->under_way >= p->operations;
+    op->held = sends && client_has_data(op) && p->under_way >= p->operations &&
+               !PLANTED(client_holds_nothing);
     p->holds = p->holds || op->held;
     return op->held ? CLIENT_CHOICE_WAIT : choice;
 }
