@@ -26,6 +26,7 @@
 #include "src/rail/said.h"
 #include "src/wire/channel.h"
 
+#define CLIENT_OPERATION_PAGE 16u                  /* positions that are allocated together */
 #define CLIENT_PEERS 1024u                         /* connections: servers x lanes x pool */
 #define CLIENT_ATTEMPTS 16u                        /* of one operation */
 #define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
@@ -206,11 +207,12 @@ struct client {
     struct client_server servers[CONFIG_MAX_SERVERS];
     struct client_peer *peers[CLIENT_PEERS]; /* the first ones: lane 0 of every server */
     uint32_t peer_count;
-    struct client_operation operations[CLIENT_OPERATIONS];
-    uint32_t operation_end; /* positions from here on were never used */
-    uint32_t open;          /* positions in use */
-    uint32_t first_free;    /* operation_end: none */
-    bool kicked;            /* an operation is */
+    struct client_operation *operations[CLIENT_OPERATIONS / CLIENT_OPERATION_PAGE]; /* pages */
+    uint32_t operation_room; /* positions in them */
+    uint32_t operation_end;  /* positions from here on were never used */
+    uint32_t open;           /* positions in use */
+    uint32_t first_free;     /* operation_end: none */
+    bool kicked;             /* an operation is */
     struct client_operation *done_first, **done_end;
     uint32_t done_count;
     struct client_memory *memories;
@@ -320,7 +322,11 @@ enum client_choice client_operation_choose(struct client *c, struct client_opera
 /* A put or a get. */
 bool client_has_data(const struct client_operation *op);
 
-/* A free position; there is one. Becomes QUEUED by client_operation_start. */
+/* Room for so many more than are in use. False without memory. */
+bool client_operation_reserve(struct client *c, uint32_t more);
+/* A position below operation_end. */
+struct client_operation *client_operation_at(const struct client *c, uint32_t slot);
+/* A free position; room was reserved. Becomes QUEUED by client_operation_start. */
 struct client_operation *client_operation_new(struct client *c, enum wire_type type);
 void client_operation_free(struct client *c, struct client_operation *op);
 void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout);

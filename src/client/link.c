@@ -65,7 +65,7 @@ static void restart_operations(struct client *c, const struct client_peer *p, ui
                                enum fabric_error reason)
 {
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         bool under_way = (op->state == CLIENT_SENT && !op->prepared) || op->state == CLIENT_LENDING;
         if (under_way && op->peer == p->index && op->way == WIRE_WAY_RC && op->rail == rail)
             client_attempt_end(c, op, reason, "the link ended", true);

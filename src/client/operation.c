@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/client/client.h"
 #include "src/client/placement.h"
 #include "src/fabric/planted.h"
 
+bool client_operation_reserve(struct client *c, uint32_t more)
+{
+    assert(c && more <= CLIENT_OPERATIONS - c->open);
+    while (c->operation_room < c->open + more) {
+        struct client_operation *page =
+            calloc(CLIENT_OPERATION_PAGE, sizeof(struct client_operation));
+        if (!page)
+            return false;
+        c->operations[c->operation_room / CLIENT_OPERATION_PAGE] = page;
+        c->operation_room += CLIENT_OPERATION_PAGE;
+    }
+    return true;
+}
+
+struct client_operation *client_operation_at(const struct client *c, uint32_t slot)
+{
+    assert(c && slot < c->operation_room);
+    return &c->operations[slot / CLIENT_OPERATION_PAGE][slot % CLIENT_OPERATION_PAGE];
+}
+
 struct client_operation *client_operation_new(struct client *c, enum wire_type type)
 {
-    assert(c && c->open < CLIENT_OPERATIONS);
+    assert(c && c->open < c->operation_room);
     assert(type == WIRE_PUT || type == WIRE_GET || type == WIRE_EXISTS || type == WIRE_DELETE);
     uint32_t slot = c->first_free;
-    struct client_operation *op = &c->operations[slot];
+    struct client_operation *op = client_operation_at(c, slot);
     if (slot == c->operation_end)
         c->first_free = ++c->operation_end;
     else
@@ -42,7 +63,7 @@ void client_operations_kick(struct client *c, const struct client_peer *p)
 {
     assert(c && p);
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_QUEUED && op->peer == p->index)
             client_operation_kick(c, op);
     }
@@ -143,7 +164,7 @@ static void leave(struct client *c, struct client_operation *op)
     op->counted = false;
     p->under_way--;
     for (uint32_t i = 0; p->holds && i < c->operation_end; i++) {
-        struct client_operation *o = &c->operations[i];
+        struct client_operation *o = client_operation_at(c, i);
         if (o->state == CLIENT_QUEUED && o->held && o->peer == p->index &&
             (!next || o->serial < next->serial))
             next = o;
@@ -199,12 +220,12 @@ static void not_lent(struct client *c, struct client_operation *op, enum fabric_
 static void send_batch(struct client *c, const struct client_peer *p, uint32_t batch)
 {
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        const struct client_operation *op = &c->operations[i];
+        const struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_LENDING && op->batch == batch && op->peer == p->index && !op->lent)
             return;
     }
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_LENDING && op->batch == batch && op->peer == p->index)
             send_request(c, op, op->rkey);
     }
@@ -243,7 +264,8 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
 void client_operation_lent(struct client *c, const struct fabric_event *event)
 {
     assert(c && event && event->type == FABRIC_EVENT_WINDOW_OPENED);
-    struct client_operation *op = &c->operations[client_cookie_slot(event->u.window.cookie)];
+    struct client_operation *op =
+        client_operation_at(c, client_cookie_slot(event->u.window.cookie));
     bool same = op->serial == (uint32_t)event->u.window.cookie &&
                 op->window.id == event->u.window.window.id;
     if (op->state != CLIENT_LENDING || !same)
@@ -349,7 +371,7 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
 void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window)
 {
     assert(c && window.id);
-    struct client_operation *op = &c->operations[client_cookie_slot(cookie)];
+    struct client_operation *op = client_operation_at(c, client_cookie_slot(cookie));
     if (op->serial != (uint32_t)cookie)
         return;
     op->revoking = false;
@@ -360,7 +382,7 @@ void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window w
 void client_operation_deadline(struct client *c, uint64_t cookie)
 {
     assert(c);
-    struct client_operation *op = &c->operations[client_cookie_slot(cookie)];
+    struct client_operation *op = client_operation_at(c, client_cookie_slot(cookie));
     if (op->serial != (uint32_t)cookie || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return;
     op->timer_set = false;
@@ -374,7 +396,7 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
 static struct client_operation *by_id(struct client *c, const struct client_peer *p, uint64_t id)
 {
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_SENT && op->id == id && op->peer == p->index)
             return op;
     }
@@ -456,7 +478,7 @@ void client_pump_bulk(struct client *c, struct client_peer *p)
 {
     assert(c && p);
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         while (op->state == CLIENT_SENT && op->peer == p->index && op->type == WIRE_PUT &&
                op->way == WIRE_WAY_TCP && op->next < op->length) {
             if (!p->channel || wire_channel_queued(p->channel) >= WIRE_BULK_WATERMARK)

@@ -66,7 +66,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
     for (uint32_t i = 0; i < c->rail_count; i++)
         client_link_end(c, p, i, ERR_PEER_GONE, "the control stream is gone", false);
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_SENT && op->peer == p->index)
             client_attempt_end(c, op, ERR_PEER_GONE, "the connection was lost", true);
     }
