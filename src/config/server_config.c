@@ -153,7 +153,7 @@ static const struct yaml_field storage_fields[] = {
      .offset = AT(config.durability),
      .names = durabilities},
     {.name = "eviction", .type = YAML_TYPE_SECTION, .fields = eviction_fields},
-    {.name = "lanes", .type = YAML_TYPE_INTEGER, .offset = AT(config.lanes), .min = 1, .max = 64},
+    {.name = "lanes", .type = YAML_TYPE_INTEGER, .offset = AT(config.lanes), .min = 1, .max = CONFIG_MAX_LANES},
     {.name = NULL},
 };
 
@@ -237,6 +237,10 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
         yaml_complain(errors, here,
                       "eviction: found stop_percent %d; less than start_percent %d is expected",
                       (int)c->eviction_stop_percent, (int)c->eviction_start_percent);
+    if (c->memory_max_size / (uint64_t)c->lanes < 4096)
+        yaml_complain(errors, here,
+                      "storage: found %d lanes; memory.max_size gives each less than 4 KiB",
+                      (int)c->lanes);
     return errors->count == before;
 }
 
