@@ -179,6 +179,7 @@ struct sim_fabric {
     struct sim_fabric *next;
     struct sim *sim;
     uint32_t serial; /* upper half of the contexts that it gives to devices */
+    uint32_t calls_in_a_row;
     fabric_caps caps;
     struct sim_fabric_hooks hooks;
     struct handles handles;
@@ -197,9 +198,16 @@ struct sim_fabric {
 /* The table of a fabric whose program was killed. */
 extern const struct fabric_ops front_dead_ops;
 
-static inline struct sim_fabric *front_of(struct fabric *f)
+/* Every operation comes by here. So many calls without a look at the events are a program that goes
+ * round in a circle inside one of them, where nothing else can end it. */
+#define FRONT_CALLS_IN_A_ROW 10000000u
+
+static inline struct sim_fabric *front_of(struct fabric *fabric)
 {
-    return (struct sim_fabric *)f;
+    struct sim_fabric *f = (struct sim_fabric *)fabric;
+    f->calls_in_a_row++;
+    assert(f->calls_in_a_row < FRONT_CALLS_IN_A_ROW && "a program that never comes to an end");
+    return f;
 }
 
 static inline uint64_t front_context(const struct sim_fabric *f, uint32_t id)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fabric_sim/testbed_state.h"
+#include "src/fabric/planted.h"
 
 static void destroy(struct testbed *tb)
 {
@@ -51,6 +52,8 @@ static struct testbed *create(const struct topology *topology,
     struct testbed *tb = calloc(1, sizeof(*tb));
     assert(tb);
     tb->events_end = &tb->events;
+    tb->interrupted = options->interrupted;
+    tb->interrupt_context = options->interrupt_context;
     tb->world = sim_world_create(options->seed, options->caps);
     tb->sim = sim_world_sim(tb->world);
     tb->caps = sim_world_caps(tb->world);
@@ -138,12 +141,38 @@ static enum testbed_result undo(struct testbed *tb, char *detail)
     return TESTBED_DONE;
 }
 
+bool tb_count(struct testbed *tb, const struct tb_node *node)
+{
+    assert(tb);
+    if (tb->instant != now(tb) || PLANTED(testbed_circle_unnoticed))
+        tb->steps = 0;
+    tb->instant = now(tb);
+    if (++tb->steps < TB_INSTANT)
+        return true;
+    if (!tb->hung[0])
+        tb_say(tb->hung, "%u events %s%s while no time passed", TB_INSTANT,
+               node ? "of node " : "of the world", node ? node->name : "");
+    return false;
+}
+
+/* Whether the world must not go on; then *out says why. */
+static bool is_over(struct testbed *tb, struct testbed_event *out)
+{
+    *out = (struct testbed_event){.type = TESTBED_EVENT_HUNG, .time = now(tb), .text = tb->hung};
+    if (tb->hung[0])
+        return true;
+    out->type = TESTBED_EVENT_STOPPED;
+    return tb->interrupted && tb->turns++ % TB_ASKED == 0 && tb->interrupted(tb->interrupt_context);
+}
+
 static void next(struct testbed *tb, uint64_t deadline, struct testbed_event *out)
 {
     assert(out);
     free(tb->told);
     tb->told = NULL;
     while (!tb->events) {
+        if (is_over(tb, out))
+            return;
         uint64_t due = sim_next_time(tb->sim);
         if (due > deadline) {
             if (deadline > sim_now(tb->sim))
@@ -151,6 +180,7 @@ static void next(struct testbed *tb, uint64_t deadline, struct testbed_event *ou
             *out = (struct testbed_event){.type = TESTBED_EVENT_DEADLINE, .time = now(tb)};
             return;
         }
+        tb_count(tb, NULL);
         if (!sim_step(tb->sim)) {
             *out = (struct testbed_event){.type = TESTBED_EVENT_IDLE, .time = now(tb)};
             return;

@@ -335,45 +335,24 @@ static bool prefix_set(struct tb_target *target, const struct testbed_fault *fau
     return takes_back(target, fault->word, old, false);
 }
 
-/* The map in force, as a port of the network has it. */
-static void present_map(struct tb_target *target, uint8_t *out)
-{
-    const struct port_info *info = NULL;
-    for (size_t i = 0; i < target->tb->node_count && !info; i++) {
-        const struct tb_node *node = &target->tb->nodes[i];
-        for (size_t j = 0; j < node->port_count && !info; j++) {
-            if (node->ports[j].network == target->network)
-                info = net_port_info(tb_net_port(&node->ports[j]));
-        }
-    }
-    memset(out, 0, 16);
-    if (info)
-        memcpy(out, info->sl_to_vl, 16);
-}
-
+/* One SL of every map; taking it back gives each port what its own map says. */
 static bool sl_map(struct tb_target *target, const struct testbed_fault *fault, char *detail)
 {
-    struct tb_network *network = target->network;
-    uint8_t map[16];
+    bool back = fault->value == TB_AS_IT_CAME;
     if (!is_managed(target, detail))
         return false;
-    if (fault->index > 15 || fault->value > 15) {
+    if (fault->index > 15 || (fault->value > 15 && !back)) {
         tb_say(detail, "service levels and virtual lanes are 0 to 15");
         return false;
     }
-    if (network->has_sl_to_vl && !PLANTED(testbed_sl_map_forgets)) /* may still be under way */
-        memcpy(map, network->sl_to_vl, sizeof(map));
-    else
-        present_map(target, map);
-    takes_back(target, fault->word, map[fault->index], false);
-    target->inverse.index = fault->index;
-    map[fault->index] = (uint8_t)fault->value;
-    memcpy(network->sl_to_vl, map, sizeof(map));
-    network->has_sl_to_vl = true;
+    if (back && PLANTED(testbed_sl_map_stays))
+        return true;
     EACH_MANAGER(target, sm)
     {
-        sm_sl_map_set(sm->sm, 0, map);
+        sm_sl_set(sm->sm, (uint8_t)fault->index, back ? SM_SL_BY_MAP : (uint8_t)fault->value);
     }
+    takes_back(target, fault->word, TB_AS_IT_CAME, false);
+    target->inverse.index = fault->index;
     return true;
 }
 
@@ -400,10 +379,23 @@ static bool sm_life(struct tb_target *target, const struct testbed_fault *fault,
     return takes_back(target, start ? TESTBED_SM_STOP : TESTBED_SM_START, 0, false);
 }
 
+/* The priorities of the topology again, and the best of them is master. */
+static bool hand_back(struct tb_target *target, struct tb_sm *master)
+{
+    EACH_MANAGER(target, sm)
+    {
+        sm_set_priority(sm->sm, sm->priority);
+    }
+    sm_sweep(master->sm);
+    return true;
+}
+
+/* A handover between equals, or to a lesser one, changes priorities: else it would not last. */
 static bool sm_take_over(struct tb_target *target, const struct testbed_fault *fault, char *detail)
 {
     struct tb_sm *master = tb_master(target->tb, target->network);
-    (void)fault;
+    if (fault->value == TB_AS_IT_CAME && !PLANTED(testbed_priority_stays))
+        return hand_back(target, master);
     if (master == target->sm)
         return true;
     if (!sm_handover(master->sm, target->sm->sm)) {
@@ -412,7 +404,7 @@ static bool sm_take_over(struct tb_target *target, const struct testbed_fault *f
         return false;
     }
     target->inverse.sm = master->name;
-    return takes_back(target, TESTBED_SM_HANDOVER, 0, false);
+    return takes_back(target, TESTBED_SM_HANDOVER, TB_AS_IT_CAME, false);
 }
 
 static bool sm_service(struct tb_target *target, const struct testbed_fault *fault, char *detail)

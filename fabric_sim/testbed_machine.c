@@ -154,14 +154,15 @@ static bool process(struct tb_target *target, const struct testbed_fault *fault,
 {
     struct tb_node *node = target->node;
     if (fault->word == TESTBED_PROCESS_RESTART) /* taking a kill back: unless it runs again */
-        return (fault->on && node->fabric) || tb_restart(node, detail);
+        return (fault->value == TB_AS_IT_CAME && node->fabric) || tb_restart(node, detail);
     if (!node->fabric) {
         tb_say(detail, "node '%s' runs no program", node->name);
         return false;
     }
     if (fault->word == TESTBED_PROCESS_KILL) {
         tb_kill(node);
-        return takes_back(target, TESTBED_PROCESS_RESTART, true);
+        target->inverse.value = TB_AS_IT_CAME;
+        return takes_back(target, TESTBED_PROCESS_RESTART, false);
     }
     tb_freeze(node, fault->on);
     return fault->on ? takes_back(target, TESTBED_PROCESS_FREEZE, false) : true;

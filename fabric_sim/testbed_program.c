@@ -65,7 +65,7 @@ static void run(struct tb_node *node)
         (void)fabric_poll(node->fabric, events, EVENTS_AT_ONCE, 0, &count);
         for (size_t i = 0; i < count; i++)
             node->program->event(node->state, &events[i]);
-    } while (count);
+    } while (count && tb_count(node->tb, node));
 }
 
 void tb_look(struct tb_node *node)

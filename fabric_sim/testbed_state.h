@@ -16,8 +16,6 @@ struct tb_network {
     size_t switch_count;
     uint64_t prefix;
     uint8_t lmc;
-    uint8_t sl_to_vl[16]; /* as asked for last */
-    bool has_sl_to_vl;
 };
 
 struct tb_sm {
@@ -25,6 +23,7 @@ struct tb_sm {
     struct tb_network *network;
     struct sm *sm;
     uint64_t delay;
+    uint8_t priority; /* of the topology */
     bool started;
 };
 
@@ -71,6 +70,9 @@ struct tb_event { /* waits to be told */
     char text[];
 };
 
+/* `value` of a word that is taken back by what the topology says, not by an opposite. */
+#define TB_AS_IT_CAME UINT64_MAX
+
 enum tb_undo_kind { UNDO_FAULT, UNDO_PKEYS, UNDO_GIDS };
 
 struct tb_undo {
@@ -84,6 +86,10 @@ struct tb_undo {
     uint64_t prefix;       /* of the port, when `gids` was taken */
 };
 
+/* No world has so much to do in one instant: something goes round in a circle. */
+#define TB_INSTANT 1000000u
+#define TB_ASKED 1024u /* events between two questions whether to go on */
+
 struct testbed {
     struct sim_world *world;
     struct sim *sim;
@@ -95,6 +101,12 @@ struct testbed {
     struct tb_node *nodes;
     size_t node_count;
     struct tb_event *events, **events_end, *told;
+    bool (*interrupted)(void *context);
+    void *interrupt_context;
+    uint64_t instant; /* ns: the time that does not pass, and */
+    uint64_t steps;   /* events so far at it */
+    uint64_t turns;   /* of `next` */
+    char hung[TESTBED_DETAIL];
     struct tb_undo *undos; /* latest first */
     void (*sink)(void *context, const char *line, size_t length);
     void *sink_context;
@@ -126,6 +138,9 @@ void tb_kill(struct tb_node *node);
 void tb_freeze(struct tb_node *node, bool on);
 bool tb_restart(struct tb_node *node, char *detail);
 void tb_release(struct tb_node *node); /* ends what runs without a word */
+/* Counts one more event of a node (null: of the world); false when there are too many of them in
+ * one instant: then testbed.hung says so. */
+bool tb_count(struct testbed *tb, const struct tb_node *node);
 void tb_put_rules(struct tb_node *node);
 void tb_look(struct tb_node *node); /* the program looks at its events now, unless it is frozen */
 

@@ -167,8 +167,6 @@ static bool make_networks(struct builder *b)
             copy_name(network->name, subnet->name);
             network->prefix = subnet->prefix;
             network->lmc = subnet->lmc;
-            memcpy(network->sl_to_vl, subnet->sl_to_vl, sizeof(network->sl_to_vl));
-            network->has_sl_to_vl = subnet->has_sl_to_vl;
         }
         if (!make_switches(b, network))
             return false;
@@ -396,6 +394,7 @@ static bool make_manager(struct builder *b, struct tb_network *network,
     snprintf(label, sizeof(label), "%s/%s", network->name, sm->name);
     sm->network = network;
     sm->delay = from ? from->response_delay : 0;
+    sm->priority = from ? from->priority : 1;
     uint64_t guid = GUID_MANAGER + b->tb->sm_count * 256;
     struct net_node *node = net_add_node(b->net, NET_HCA, label, guid, 1);
     const struct net_link link = {0};
@@ -500,7 +499,7 @@ static void run_managers(struct builder *b)
         size_t count = subnet->sm_count ? subnet->sm_count : 1;
         for (size_t j = 0; j < count; j++, sm++) {
             const struct topology_sm *from = subnet->sm_count ? &subnet->sms[j] : NULL;
-            const struct sm_config config = {.priority = from ? from->priority : 1,
+            const struct sm_config config = {.priority = sm->priority,
                                              .lmc = subnet->lmc,
                                              .first_lid = subnet->first_lid,
                                              .subnet_prefix = subnet->prefix};

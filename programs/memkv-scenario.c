@@ -156,7 +156,8 @@ int main(int argc, char **argv)
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     bool terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
     bool dumb = !term || strcmp(term, "dumb") == 0;
-    struct sigaction action = {.sa_handler = ask_to_stop};
+    /* The second one ends it at once. */
+    struct sigaction action = {.sa_handler = ask_to_stop, .sa_flags = (int)SA_RESETHAND};
     struct command_host host = {
         .fabrics = fabrics,
         .fabric_count = sizeof fabrics / sizeof fabrics[0],

@@ -7,14 +7,15 @@
 
 static struct cq_state *cq_of(const struct hca *hca, uint32_t id)
 {
-    struct cq_state *cq = table_find(&hca->arena, &hca->cqs, id);
+    struct cq_state *cq = table_find(&hca->state.arena, &hca->state.device->cqs, id);
     assert(cq);
     return cq;
 }
 
 static bool overran(const struct hca *hca, uint32_t id)
 {
-    const struct cq_state *cq = id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
+    const struct cq_state *cq =
+        id ? table_find(&hca->state.arena, &hca->state.device->cqs, id) : NULL;
     return cq && cq->overrun;
 }
 
@@ -25,18 +26,16 @@ static void overrun_due(void *object, uint64_t unused)
     (void)unused;
     struct hca *hca = object;
     hca->overrun = 0;
-    for (uint32_t i = 0; i < hca->qps.used; i++) {
-        const struct qp_state *qp = table_at(&hca->arena, &hca->qps, i);
+    for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
+        const struct qp_state *qp = table_at(&hca->state.arena, &hca->state.device->qps, i);
         bool uses = qp->slot.id && (overran(hca, qp->send_cq) || overran(hca, qp->recv_cq));
         if (uses && qp->state != FABRIC_QPS_ERR && qp->state != FABRIC_QPS_RESET)
             qp_enter_error(context_of(hca, qp));
     }
 }
 
-static void cq_overrun(struct hca *hca, struct cq_state *cq)
+static void cq_overrun(struct hca *hca, const struct cq_state *cq, bool told)
 {
-    bool told = cq->overrun;
-    cq->overrun = true;
     if (!hca->overrun && !(told && PLANTED(hca_overrun_cq_swallows)))
         hca->overrun = sim_in(hca->sim, 0, overrun_due, hca, 0);
     if (told)
@@ -52,16 +51,11 @@ void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t 
              uint32_t release, bool solicited)
 {
     struct cq_state *cq = cq_of(hca, cq_id);
-    if (cq->overrun || cq->tail - cq->head >= cq->limit) {
-        cq_overrun(hca, cq);
+    bool told = cq->overrun;
+    if (!cq_ring_put(&hca->state, cq, wc, qp_id, release, sim_now(hca->sim))) {
+        cq_overrun(hca, cq, told);
         return;
     }
-    struct cqe *ring = hca_arena_at(&hca->arena, cq->ring);
-    struct cqe *cqe = &ring[cq->tail++ & (cq->depth - 1)];
-    cqe->wc = *wc;
-    cqe->wc.time = sim_now(hca->sim);
-    cqe->qp = qp_id;
-    cqe->release = release;
     SIM_TRACE(hca->sim, hca->label, "cqe qp=0x%06x %s %s wr=%llu len=%u", (unsigned)wc->qp_num,
               wc->is_send ? "send" : "recv", fabric_wc_status_name(wc->status),
               (unsigned long long)wc->wr_id, (unsigned)wc->byte_len);
@@ -103,17 +97,18 @@ void cq_push_recv(struct qp_context *ctx, const struct recv_wqe *recv, struct hc
 enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t context, hca_cq *out)
 {
     assert(hca && out);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     if (depth == 0 || depth > hca->profile->max_cqe)
         return ERR_INVALID_ARGUMENT;
-    struct cq_state *cq = table_take(&hca->arena, &hca->cqs);
+    struct cq_state *cq = table_take(&hca->state.arena, &hca->state.device->cqs);
     if (!cq)
         return ERR_RESOURCES_EXHAUSTED;
-    cq->limit = depth;
-    cq->depth = ring_depth(depth);
     cq->context = context;
-    cq->ring = hca_arena_chunk(&hca->arena, cq->depth * sizeof(struct cqe));
+    if (!cq_ring_init(&hca->state.arena, cq, depth)) {
+        table_put(&hca->state.arena, &hca->state.device->cqs, cq->slot.id);
+        return ERR_RESOURCES_EXHAUSTED;
+    }
     out->id = cq->slot.id;
     return FABRIC_OK;
 }
@@ -123,33 +118,17 @@ enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq handle)
     struct cq_state *cq = cq_of(hca, handle.id);
     if (cq->users)
         return ERR_INVALID_ARGUMENT;
-    hca_arena_drop(&hca->arena, cq->ring);
-    table_put(&hca->arena, &hca->cqs, handle.id);
+    cq_ring_drop(&hca->state.arena, cq);
+    table_put(&hca->state.arena, &hca->state.device->cqs, handle.id);
     return FABRIC_OK;
-}
-
-/* A polled completion makes room in the queue it came from (chapter 10.8.6). */
-static void release(struct hca *hca, const struct cqe *cqe)
-{
-    struct qp_state *qp = table_find(&hca->arena, &hca->qps, cqe->qp);
-    if (!qp)
-        return;
-    /* Never back: a reset may have let go of more meanwhile. */
-    uint32_t *polled = cqe->wc.is_send ? &qp->sq_polled : &qp->rq.polled;
-    if ((int32_t)(cqe->release - *polled) > 0)
-        *polled = cqe->release;
 }
 
 size_t hca_cq_poll(struct hca *hca, hca_cq handle, struct hca_wc *wcs, size_t capacity)
 {
     assert(wcs || capacity == 0);
     struct cq_state *cq = cq_of(hca, handle.id);
-    const struct cqe *ring = hca_arena_at(&hca->arena, cq->ring);
     size_t count = 0;
-    while (count < capacity && cq->head != cq->tail) {
-        const struct cqe *cqe = &ring[cq->head++ & (cq->depth - 1)];
-        release(hca, cqe);
-        wcs[count++] = cqe->wc;
-    }
+    while (count < capacity && cq_ring_take(&hca->state, cq, &wcs[count]))
+        count++;
     return count;
 }

@@ -19,124 +19,123 @@
 
 struct packet *dc_disconnect(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     assert(req->connected && req->una_psn == req->next_psn);
     struct packet *packet = context_packet(ctx, DC_DISCONNECT, req->next_psn);
-    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
+    packet_finish(port_of(ctx->hca, ctx->path->port_num), packet);
     req->connected = false;
     return packet;
 }
 
-static bool same_initiator(const struct qp_context *dcr, const struct packet *packet)
+struct qp_context *dcr_context(const struct hca *hca, uint32_t number)
 {
-    if (dcr->dcr_initiator != packet->src_qp || dcr->av.is_global != packet->is_global ||
-        dcr->av.dlid != packet->slid)
+    assert(number <= hca->dcr_contexts.capacity);
+    return number ? hca->dcr_contexts.at[number - 1] : NULL;
+}
+
+static struct dcr_name name_of(const struct qp_context *target, const struct packet *packet)
+{
+    return (struct dcr_name){.target = target->qp->slot.id,
+                             .initiator = packet->src_qp,
+                             .is_global = packet->is_global,
+                             .dlid = packet->slid,
+                             .dgid = packet->sgid};
+}
+
+/* Most packets come from the initiator that the one before came from. */
+static bool is_from(const struct qp_context *dcr, const struct packet *packet)
+{
+    const struct fabric_av *av = &dcr->path->av;
+    if (dcr->dcr->initiator != packet->src_qp || av->is_global != packet->is_global ||
+        av->dlid != packet->slid)
         return false;
-    return !packet->is_global ||
-           memcmp(&dcr->av.grh.dgid, &packet->sgid, sizeof(packet->sgid)) == 0;
+    return !packet->is_global || memcmp(&av->grh.dgid, &packet->sgid, sizeof(packet->sgid)) == 0;
 }
 
 static struct qp_context *find_responder(struct qp_context *target, const struct packet *packet)
 {
-    if (target->dcr_recent && same_initiator(target->dcr_recent, packet))
+    if (target->dcr_recent && is_from(target->dcr_recent, packet))
         return target->dcr_recent;
-    struct qp_context *dcr = target->dcr_first;
-    while (dcr && !same_initiator(dcr, packet))
-        dcr = dcr->dcr_next;
-    if (dcr)
-        target->dcr_recent = dcr;
-    return dcr;
+    struct dcr_name name = name_of(target, packet);
+    const struct dcr_state *dcr = state_dcr_find(&target->hca->state, &name);
+    if (!dcr)
+        return NULL;
+    target->dcr_recent = dcr_context(target->hca, slot_index(&dcr->slot) + 1);
+    return target->dcr_recent;
 }
 
-static void responder_free(struct qp_context *dcr)
+static void drop_responder(struct qp_context *target, struct qp_context *dcr)
 {
-    context_unqueue(dcr);
-    if (dcr->dcr_timer)
-        sim_cancel(dcr->hca->sim, dcr->dcr_timer);
-    landing_abandon(dcr);
-    resources_drop(dcr);
-    free(dcr);
-}
-
-static void drop_after(struct qp_context *target, struct qp_context *before)
-{
-    struct qp_context **link = before ? &before->dcr_next : &target->dcr_first;
-    struct qp_context *dcr = *link;
-    *link = dcr->dcr_next;
-    if (target->dcr_last == dcr)
-        target->dcr_last = before;
-    assert(target->dcr_count > 0);
-    target->dcr_count--;
+    struct dcr_state *state = dcr->dcr;
+    assert(state->target == target->qp->slot.id);
     target->dcr_recent = NULL;
-    responder_free(dcr);
+    context_free(dcr);
+    state_dcr_drop(&target->hca->state, state);
 }
 
-static bool goes_before(const struct qp_context *a, const struct qp_context *b)
+static bool goes_before(const struct dcr_state *a, const struct dcr_state *b)
 {
     if (PLANTED(hca_dc_oldest_goes))
         return false;
-    if (a->dcr_closed != b->dcr_closed)
-        return a->dcr_closed;
-    return a->dcr_used < b->dcr_used;
+    if (a->closed != b->closed)
+        return a->closed;
+    return a->used < b->used;
 }
 
 /* A closed connection if there is one, else the one that was idle longest. */
 static void make_room(struct qp_context *target)
 {
-    struct qp_context *before = NULL, *chosen = target->dcr_first;
-    for (struct qp_context *at = target->dcr_first; at->dcr_next; at = at->dcr_next) {
-        if (!goes_before(at->dcr_next, chosen))
-            continue;
-        before = at;
-        chosen = at->dcr_next;
-    }
+    struct qp_context *chosen = dcr_context(target->hca, target->qp->dcr_first);
+    assert(chosen);
+    struct qp_context *at = dcr_context(target->hca, chosen->dcr->next);
+    for (; at; at = dcr_context(target->hca, at->dcr->next))
+        if (goes_before(at->dcr, chosen->dcr))
+            chosen = at;
     qp_flush_recvs(chosen);
-    drop_after(target, before);
+    drop_responder(target, chosen);
 }
 
 /* What an initiator had taken from the SRQ is given up without a completion. */
 void dc_drop_all(struct qp_context *target)
 {
-    while (target->dcr_first)
-        drop_after(target, NULL);
+    while (target->qp->dcr_first)
+        drop_responder(target, dcr_context(target->hca, target->qp->dcr_first));
 }
 
 /* The way back is the way the connect came (chapter 9.6.1.5, for want of an own rule). */
 static void address_back(struct qp_context *dcr, const struct qp_context *target,
                          const struct hca_port *port, const struct packet *packet)
 {
-    dcr->av = target->av;
-    dcr->av.dlid = packet->slid;
-    dcr->av.sl = packet->sl;
-    dcr->av.port_num = port->info->port_num;
-    dcr->av.src_path_bits = (uint8_t)(packet->dlid & ((1u << port->info->lmc) - 1));
-    dcr->av.is_global = packet->is_global;
+    dcr->path->av = target->path->av;
+    dcr->path->av.dlid = packet->slid;
+    dcr->path->av.sl = packet->sl;
+    dcr->path->av.port_num = port->info->port_num;
+    dcr->path->av.src_path_bits = (uint8_t)(packet->dlid & ((1u << port->info->lmc) - 1));
+    dcr->path->av.is_global = packet->is_global;
     if (packet->is_global)
-        dcr->av.grh.dgid = packet->sgid;
+        dcr->path->av.grh.dgid = packet->sgid;
 }
 
+/* Null when memory is out and the target has no other responder to give up. */
 static struct qp_context *new_responder(struct qp_context *target, const struct hca_port *port,
                                         const struct packet *packet)
 {
-    if (target->dcr_count >= MAX_RESPONDERS)
+    struct hca *hca = target->hca;
+    struct dcr_name name = name_of(target, packet);
+    if (target->qp->dcr_count >= MAX_RESPONDERS)
         make_room(target);
-    struct qp_context *dcr = calloc(1, sizeof(*dcr));
-    if (!dcr)
-        abort();
-    dcr->hca = target->hca;
-    dcr->qp = target->qp;
-    dcr->dcr = true;
-    dcr->transport = BTH_DC;
-    dcr->port_num = target->port_num;
-    dcr->mtu = target->mtu;
-    dcr->dest_qp = dcr->dcr_initiator = packet->src_qp;
+    struct dcr_state *state = state_dcr_add(&hca->state, &name);
+    if (!state && target->qp->dcr_count > 0) {
+        make_room(target);
+        state = state_dcr_add(&hca->state, &name);
+    }
+    if (!state)
+        return NULL;
+    struct qp_context *dcr = context_make(hca, target->qp, state);
+    dcr->path->transport = BTH_DC;
+    dcr->path->port_num = target->path->port_num;
+    dcr->path->mtu = target->path->mtu;
     address_back(dcr, target, port, packet);
-    if (target->dcr_last)
-        target->dcr_last->dcr_next = dcr;
-    else
-        target->dcr_first = dcr;
-    target->dcr_last = dcr;
-    target->dcr_count++;
     return dcr;
 }
 
@@ -148,7 +147,7 @@ static void refuse_key(struct qp_context *dcr)
     if (how < 2)
         responder_nak(dcr, naks[how]);
     else
-        dcr->dcr_closed = true;
+        dcr->dcr->closed = true;
 }
 
 static void connect(struct qp_context *target, const struct hca_port *port, struct packet *packet)
@@ -156,20 +155,24 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
     struct hca *hca = target->hca;
     struct qp_context *dcr = find_responder(target, packet);
     /* Numbers grow, so a connect from the past changes nothing. */
-    if (dcr && packet->va <= dcr->dcr_connection) {
+    if (dcr && packet->va <= dcr->dcr->connection) {
         packet_drop(hca, packet, "duplicate");
         return;
     }
     if (!dcr)
         dcr = new_responder(target, port, packet);
+    if (!dcr) {
+        packet_drop(hca, packet, "no responder");
+        return;
+    }
     qp_flush_recvs(dcr);
     responder_reset(dcr);
     address_back(dcr, target, port, packet);
-    dcr->dcr_connection = packet->va;
-    dcr->dcr_used = sim_now(hca->sim);
-    dcr->dcr_connect_psn = packet->psn;
-    dcr->dcr_closed = false;
-    dcr->rsp.epsn = rules_psn_add(packet->psn, 1);
+    dcr->dcr->connection = packet->va;
+    dcr->dcr->used = sim_now(hca->sim);
+    dcr->dcr->connect_psn = packet->psn;
+    dcr->dcr->closed = false;
+    dcr->rsp->epsn = rules_psn_add(packet->psn, 1);
     SIM_TRACE(hca->sim, hca->label, "dc connect target=0x%06x initiator=0x%06x",
               (unsigned)target->qp->qp_num, (unsigned)packet->src_qp);
     if (packet->dc_key != target->qp->dc_access_key && !PLANTED(hca_dc_key_unchecked))
@@ -179,7 +182,7 @@ static void connect(struct qp_context *target, const struct hca_port *port, stru
 
 static bool is_unfinished(const struct qp_context *dcr)
 {
-    return !dcr->dcr_closed && dcr->rsp.previous != ENGINE_NO_OPCODE;
+    return !dcr->dcr->closed && dcr->rsp->previous != RESPONDER_NO_OPCODE;
 }
 
 static void idle_due(void *object, uint64_t unused)
@@ -187,16 +190,16 @@ static void idle_due(void *object, uint64_t unused)
     (void)unused;
     struct qp_context *dcr = object;
     struct sim *sim = dcr->hca->sim;
-    dcr->dcr_timer = 0;
+    dcr->timer = 0;
     if (!is_unfinished(dcr))
         return;
-    if (sim_now(sim) - dcr->dcr_used < IDLE_LIMIT) {
-        dcr->dcr_timer = sim_at(sim, dcr->dcr_used + IDLE_LIMIT, idle_due, dcr, 0);
+    if (sim_now(sim) - dcr->dcr->used < IDLE_LIMIT) {
+        dcr->timer = sim_at(sim, dcr->dcr->used + IDLE_LIMIT, idle_due, dcr, 0);
         return;
     }
     SIM_TRACE(sim, dcr->hca->label, "dc idle target=0x%06x initiator=0x%06x",
-              (unsigned)dcr->qp->qp_num, (unsigned)dcr->dcr_initiator);
-    dcr->dcr_closed = true;
+              (unsigned)dcr->qp->qp_num, (unsigned)dcr->dcr->initiator);
+    dcr->dcr->closed = true;
     landing_abandon(dcr);
     resources_drop(dcr);
     qp_flush_recvs(dcr);
@@ -206,8 +209,8 @@ static void idle_due(void *object, uint64_t unused)
  * never come back. */
 static void watch(struct qp_context *dcr)
 {
-    if (!dcr->dcr_timer && is_unfinished(dcr) && !PLANTED(hca_dc_idle_kept))
-        dcr->dcr_timer = sim_in(dcr->hca->sim, IDLE_LIMIT, idle_due, dcr, 0);
+    if (!dcr->timer && is_unfinished(dcr) && !PLANTED(hca_dc_idle_kept))
+        dcr->timer = sim_in(dcr->hca->sim, IDLE_LIMIT, idle_due, dcr, 0);
 }
 
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet)
@@ -220,15 +223,15 @@ void dc_request(struct qp_context *target, struct hca_port *port, struct packet 
         return;
     }
     struct qp_context *dcr = find_responder(target, packet);
-    if (!dcr || dcr->dcr_closed || packet->qkey != (uint32_t)dcr->dcr_connection) {
+    if (!dcr || dcr->dcr->closed || packet->qkey != (uint32_t)dcr->dcr->connection) {
         packet_drop(hca, packet, "DC connection");
         return;
     }
-    dcr->dcr_used = sim_now(hca->sim);
+    dcr->dcr->used = sim_now(hca->sim);
     if (operation == DC_DISCONNECT) {
         /* Kept, closed, so that late packets of the connection are recognised. */
-        bool whole = packet->psn == dcr->rsp.epsn;
-        dcr->dcr_closed = whole;
+        bool whole = packet->psn == dcr->rsp->epsn;
+        dcr->dcr->closed = whole;
         if (whole)
             resources_drop(dcr);
         packet_drop(hca, packet, "disconnect");

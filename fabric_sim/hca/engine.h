@@ -4,7 +4,9 @@
  *
  * A qp_context is the engine's side of one queue pair, or of one initiator that a DC target serves
  * (a DC responder). It is a requester, a responder or both, and stands in the ready queue of its
- * port and lane while it may have a packet to send. Each turn gives at most one packet.
+ * port and lane while it may have a packet to send. Each turn gives at most one packet. What it
+ * must not forget stands in the arena; here are scheduled events, packets, payloads, and addresses
+ * in the arena that were looked up once.
  */
 #ifndef FABRIC_SIM_HCA_ENGINE_H
 #define FABRIC_SIM_HCA_ENGINE_H
@@ -12,110 +14,35 @@
 #include "fabric_sim/hca/rules.h"
 #include "fabric_sim/hca/state.h"
 
-#define ENGINE_RESOURCES 16 /* responder resources of one queue pair, at most */
-#define ENGINE_HELD 8       /* packets of one RDMA WRITE that may wait to land out of order */
-#define ENGINE_NO_OPCODE 255
+#define ENGINE_HELD 8 /* packets of one RDMA WRITE that may wait to land out of order */
 
 /* What a send request needs besides its ring entry. */
 struct send_slot {
     struct payload *payload;
-    uint8_t *gathered;            /* several entries copied into one */
-    uint32_t start_psn;           /* with the DC connect, else first_psn */
-    uint32_t first_psn, last_psn; /* of its packets, or of the responses to it */
-    bool started;                 /* has its PSNs */
-    uint8_t local_error;          /* enum fabric_wc_status: fails once it is the oldest */
-};
-
-struct requester {
-    struct send_slot *slots; /* parallel to the send ring */
-    uint32_t next_psn;       /* of the next new request */
-    uint32_t una_psn;        /* oldest unacknowledged */
-    uint32_t sent_psn;       /* one past the highest ever sent */
-    uint32_t tx;             /* counter of the request being sent */
-    uint32_t tx_psn;
-    uint32_t awaited_psn; /* last one sent that asks for a response */
-    uint32_t reads;       /* READs and atomics under way */
-    uint8_t retry_left, rnr_left;
-    bool restarting;   /* an implied NAK was acted upon; no second time without progress */
-    bool rnr_waiting;  /* sends nothing until the deadline */
-    uint64_t deadline; /* of the ACK or RNR timer; 0: not running */
-    uint64_t armed;    /* time of the scheduled event, at or before the deadline */
-    sim_event timer;
-
-    /* DCI: the one target it works for */
-    bool connected;
-    uint32_t dct_num;
-    uint64_t dc_key;
-    uint64_t connection; /* number of the connection; its low bits are in all packets of it */
-};
-
-struct resource {      /* a READ or an atomic: kept so that a duplicate can be answered */
-    uint64_t position; /* of first_psn, see responder.position */
-    uint32_t first_psn, last_psn;
-    uint32_t cursor; /* next response to send, when pending */
-    uint32_t rkey, length;
-    uint64_t va, result;
-    struct payload *payload;
-    bool used, pending, sending, atomic;
-    bool answered; /* wholly, once: what is pending now is a repetition */
-};
-
-enum ack_kind { ACK_NONE, ACK_ACK, ACK_NAK };
-
-struct responder {
-    uint32_t epsn;     /* expected PSN */
-    uint64_t position; /* PSNs executed before it: tells a PSN from the same one a wrap ago */
-    uint32_t msn;
-    uint8_t previous; /* operation of the message under way, ENGINE_NO_OPCODE when there is none */
-    bool nak_sent;    /* waits for the expected PSN, says nothing meanwhile */
-    bool fatal;       /* ends once the NAK is out */
-    bool comm_est;
-    enum ack_kind ack;
-    uint32_t ack_psn;
-    uint8_t ack_syndrome;
-
-    bool has_recv;
-    bool recv_failed;
-    struct recv_wqe recv;
-    uint32_t recv_offset;
-
-    uint32_t rkey;         /* RDMA WRITE under way */
-    struct key_state *key; /* what rkey was found to be; see key_lives */
-    uint64_t write_va;
-    uint32_t write_left, write_length;
-    uint64_t order; /* draw that decides which packets wait */
-    struct packet *held_head, *held_tail;
-    uint32_t held;
-
-    struct resource resources[ENGINE_RESOURCES];
-    uint32_t resource_head; /* counter of the next one */
-    uint32_t answering;     /* counter of the oldest pending one, or of one before it */
-    uint32_t pending;       /* resources with responses to send */
-    uint32_t unanswered;    /* resources of which some response never went out */
+    uint8_t *gathered; /* several entries copied into one */
 };
 
 struct qp_context {
     struct hca *hca;
-    struct qp_state *qp;
-    struct fabric_av av; /* towards the peer of the moment */
-    uint32_t dest_qp;
-    uint32_t mtu; /* bytes */
-    uint8_t port_num, transport;
+    struct qp_state *qp;   /* the target, of a DC responder */
+    struct dcr_state *dcr; /* null: the queue pair itself */
+    struct path_state *path;
+    struct requester *req;
+    struct responder *rsp;
+
     bool queued;
     uint8_t lane;
     struct qp_context *next_ready;
-    struct requester req;
-    struct responder rsp;
 
-    /* DC responders of a target, oldest first; `dcr` set in each of them. */
-    struct qp_context *dcr_first, *dcr_last, *dcr_next;
-    struct qp_context *dcr_recent; /* found last; null when there is none */
-    uint32_t dcr_count;
-    bool dcr, dcr_closed;
-    uint32_t dcr_initiator, dcr_connect_psn;
-    uint64_t dcr_connection;
-    uint64_t dcr_used;   /* time of its last packet */
-    sim_event dcr_timer; /* runs while a message is unfinished */
+    struct send_slot *slots; /* parallel to the send ring */
+    sim_event timer; /* for the deadline of the requester, or the idle limit of a responder */
+    uint64_t armed;  /* time of the scheduled event, at or before the deadline */
+
+    struct payload *answers[RESPONDER_RESOURCES]; /* parallel to the resources */
+    struct key_state *write_key;                  /* what the rkey was found to be; see key_lives */
+    struct packet *held_head, *held_tail;
+    uint32_t held;
+    struct qp_context *dcr_recent; /* of a target: found last; null when there is none */
 };
 
 struct lane {
@@ -126,10 +53,9 @@ struct lane {
 struct hca_port {
     struct hca *hca;
     struct net_port *net_port;
-    struct port_info *info;
+    struct port_state *state;
+    struct port_info *info; /* in it */
     struct port_info *home; /* where the attributes lie without a device */
-    union fabric_gid gid0;  /* as the host's table has it */
-    uint8_t link_layer;     /* that the tables were sized for */
     struct lane lanes[PORT_VLS];
     uint16_t ready;                       /* lanes with a queue pair in them, a bit each */
     struct packet *loop_head, *loop_tail; /* to this very port, oldest first */
@@ -138,34 +64,33 @@ struct hca_port {
     bool running; /* answers to what is being received go out at its end */
 };
 
+/* Contexts by index of the queue pair or DC responder. */
+struct context_list {
+    struct qp_context **at;
+    uint32_t capacity;
+};
+
 struct hca {
     struct net *net;
     struct sim *sim;
     struct net_node *node;
     const char *label; /* of trace lines */
-    char name[FABRIC_NAME_MAX];
     const struct hca_profile *profile;
-    fabric_caps caps;
-    uint64_t sys_image_guid;
-    bool removed, discard_payload;
+    bool discard_payload;
     sim_event overrun; /* queue pairs of an overrun CQ are about to end */
-    struct hca_arena arena;
-    struct table pds, keys, cqs, srqs, qps, ahs, mcasts;
-    struct scramble key_scramble, qpn_scramble;
-    uint8_t port_count;
-    struct hca_port *ports;       /* port_num - 1 */
-    struct qp_context **contexts; /* by index of the queue pair */
-    uint32_t context_capacity;
+    struct hca_state state;
+    struct hca_port *ports; /* port_num - 1 */
+    struct context_list contexts, dcr_contexts;
+    sim_event *revokes; /* by index of the window: its scheduled end */
+    uint32_t revoke_capacity;
     struct hca_notify notify;
     hca_trap_handler trap_handler;
     void *trap_context;
-    struct hca_event *events; /* ring */
-    uint32_t event_head, event_tail, event_capacity;
 };
 
 static inline bool hca_has(const struct hca *hca, fabric_caps cap)
 {
-    return (hca->caps & cap) != 0;
+    return (hca->state.device->caps & cap) != 0;
 }
 
 /* ---- port.c: sending and receiving */
@@ -229,7 +154,6 @@ void landing_end(struct qp_context *ctx);                           /* everythin
 void landing_abandon(struct qp_context *ctx); /* some of it lands, the rest never does */
 
 /* ---- memory.c */
-struct key_state *key_find(const struct hca *hca, uint32_t key);
 void *key_host(const struct key_state *key, uint64_t addr);
 /* Whether what was found by `value` earlier is still that key. */
 static inline bool key_lives(const struct key_state *key, uint32_t value)
@@ -247,6 +171,7 @@ void windows_end_revoking(struct hca *hca);                       /* each with i
 void windows_cancel(struct hca *hca); /* without events: the device is being destroyed */
 
 /* ---- dc.c */
+struct qp_context *dcr_context(const struct hca *hca, uint32_t number); /* index + 1; 0: null */
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet);
 void dc_drop_all(struct qp_context *target);
 struct packet *dc_disconnect(struct qp_context *ctx);
@@ -256,6 +181,7 @@ struct packet *ud_next(struct qp_context *ctx);
 void ud_receive(struct qp_context *ctx, struct hca_port *port, struct packet *packet);
 
 /* ---- qp.c */
+struct qp_state *qp_find(const struct hca *hca, hca_qp handle); /* aborts on a wrong one */
 struct qp_context *context_of(const struct hca *hca, const struct qp_state *qp);
 struct qp_context *context_by_number(const struct hca *hca, uint32_t qp_num);
 void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state);
@@ -265,7 +191,9 @@ void qp_flush_sends(struct qp_context *ctx);
 void qp_flush_recvs(struct qp_context *ctx);
 bool qp_take_recv(struct qp_context *ctx, struct recv_wqe *out);
 uint32_t qp_next_recv_length(const struct qp_context *ctx); /* 0: there is none */
-void context_free(struct qp_context *ctx);
+/* The context of a queue pair or of a DC responder, with nothing under way, in its list. */
+struct qp_context *context_make(struct hca *hca, struct qp_state *qp, struct dcr_state *dcr);
+void context_free(struct qp_context *ctx); /* drops everything */
 
 /* ---- cq.c */
 void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t qp_id,

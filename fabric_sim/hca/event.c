@@ -7,22 +7,6 @@
 
 #include "src/fabric/planted.h"
 
-static void event_grow(struct hca *hca)
-{
-    uint32_t capacity = hca->event_capacity ? hca->event_capacity * 2 : 16;
-    struct hca_event *events = calloc(capacity, sizeof(events[0]));
-    if (!events)
-        abort(); /* a lost event would be a lie */
-    uint32_t count = hca->event_tail - hca->event_head;
-    for (uint32_t i = 0; i < count; i++)
-        events[i] = hca->events[(hca->event_head + i) & (hca->event_capacity - 1)];
-    free(hca->events);
-    hca->events = events;
-    hca->event_capacity = capacity;
-    hca->event_head = 0;
-    hca->event_tail = count;
-}
-
 static const char *event_name(const struct hca_event *event)
 {
     return event->kind == HCA_EVENT_ASYNC ? fabric_async_name(event->type) : "MW_REVOKED";
@@ -32,13 +16,11 @@ void event_push(struct hca *hca, const struct hca_event *event)
 {
     /* Chapter 11.6.3.3: after a local catastrophic error nothing more is reported. The end of a
      * window is no report of the device but the answer to a request. */
-    if (hca->removed && event->kind == HCA_EVENT_ASYNC && !PLANTED(hca_events_after_fatal))
+    if (hca->state.device->removed && event->kind == HCA_EVENT_ASYNC &&
+        !PLANTED(hca_events_after_fatal))
         return;
-    if (hca->event_tail - hca->event_head >= hca->event_capacity)
-        event_grow(hca);
-    struct hca_event *entry = &hca->events[hca->event_tail++ & (hca->event_capacity - 1)];
-    *entry = *event;
-    entry->time = sim_now(hca->sim);
+    if (!state_event_put(&hca->state, event, sim_now(hca->sim)))
+        abort(); /* a lost event would be a lie */
     SIM_TRACE(hca->sim, hca->label, "event %s port=%u", event_name(event),
               (unsigned)event->port_num);
     if (hca->notify.event)
@@ -56,7 +38,7 @@ void event_qp(struct qp_context *ctx, enum fabric_async_type type)
 
 void event_port(struct hca *hca, uint8_t port_num, enum fabric_async_type type)
 {
-    assert(port_num >= 1 && port_num <= hca->port_count);
+    assert(port_num >= 1 && port_num <= hca->state.device->port_count);
     struct hca_event event = {.kind = HCA_EVENT_ASYNC, .type = type, .port_num = port_num};
     event_push(hca, &event);
 }
@@ -82,10 +64,7 @@ void event_trap(struct hca_port *port, uint16_t number, const struct packet *pac
 bool hca_event_poll(struct hca *hca, struct hca_event *out)
 {
     assert(hca && out);
-    if (hca->event_head == hca->event_tail)
-        return false;
-    *out = hca->events[hca->event_head++ & (hca->event_capacity - 1)];
-    return true;
+    return state_event_take(&hca->state, out);
 }
 
 void hca_set_notify(struct hca *hca, const struct hca_notify *notify)
@@ -113,7 +92,7 @@ static void refresh_gid0(struct hca_port *port, const struct port_info *before)
                        before->state == FABRIC_PORT_ACTIVE &&
                        port->info->state == FABRIC_PORT_ACTIVE;
     if (!(stale && prefix_only) || PLANTED(hca_gid_never_stale))
-        port->gid0 = port->info->gids[0].gid;
+        port->state->gid0 = port->info->gids[0].gid;
 }
 
 void port_changed(void *context, struct net_port *net_port, const struct port_info *before)
@@ -129,7 +108,7 @@ void port_changed(void *context, struct net_port *net_port, const struct port_in
     if (count > 1) /* a draw only where it can matter */
         count = rules_port_events(&profile, before, port->info, sim_random(hca->sim), types);
     port->info->client_reregister = 0;
-    if (port->link_layer != port->info->link_layer)
+    if (port->state->link_layer != port->info->link_layer)
         port_size_tables(port);
     for (size_t i = 0; i < count; i++)
         event_port(hca, PLANTED(hca_event_wrong_port) ? 1 : port_num, types[i]);

@@ -11,18 +11,6 @@
 
 /* ------------------------------------------------------------------ create, destroy */
 
-static void init_tables(struct hca *hca)
-{
-    const struct hca_profile *p = hca->profile;
-    table_init(&hca->pds, sizeof(struct pd_state), p->max_pd);
-    table_init(&hca->keys, sizeof(struct key_state), p->max_mr + p->max_mw - 2);
-    table_init(&hca->cqs, sizeof(struct cq_state), p->max_cq);
-    table_init(&hca->srqs, sizeof(struct srq_state), p->max_srq);
-    table_init(&hca->qps, sizeof(struct qp_state), p->max_qp);
-    table_init(&hca->ahs, sizeof(struct ah_state), p->max_ah);
-    table_init(&hca->mcasts, sizeof(struct mcast_state), p->max_mcast_attach);
-}
-
 /* RoCE has one P_Key, the default one (annex A16.4.3). */
 void port_size_tables(struct hca_port *port)
 {
@@ -31,7 +19,7 @@ void port_size_tables(struct hca_port *port)
     bool ethernet = info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
     info->pkey_count = ethernet ? 1 : profile->pkey_count;
     info->gid_count = profile->gid_count;
-    port->link_layer = info->link_layer;
+    port->state->link_layer = info->link_layer;
     assert(info->pkey_count <= PORT_PKEYS && info->gid_count <= PORT_GIDS);
     if (ethernet)
         info->pkeys[0] = 0xffff;
@@ -39,22 +27,26 @@ void port_size_tables(struct hca_port *port)
 
 static void init_ports(struct hca *hca)
 {
-    hca->port_count = net_node_ports(hca->node);
-    assert(hca->port_count > 0);
-    hca->ports = calloc(hca->port_count, sizeof(hca->ports[0]));
+    struct hca_arena *arena = &hca->state.arena;
+    uint8_t count = net_node_ports(hca->node);
+    assert(count > 0);
+    hca->ports = calloc(count, sizeof(hca->ports[0]));
     if (!hca->ports)
         abort();
-    uint32_t chunk = hca_arena_chunk(&hca->arena, hca->port_count * sizeof(struct port_info));
-    struct port_info *infos = hca_arena_at(&hca->arena, chunk);
-    for (uint8_t i = 0; i < hca->port_count; i++) {
+    hca->state.device->port_count = count;
+    hca->state.device->ports = hca_arena_chunk(arena, count * sizeof(struct port_state));
+    if (!hca->state.device->ports)
+        abort(); /* a region of a segment holds more ports than a device has */
+    for (uint8_t i = 0; i < count; i++) {
         struct hca_port *port = &hca->ports[i];
         port->hca = hca;
         port->net_port = net_node_port(hca->node, (uint8_t)(i + 1));
         port->home = net_port_info(port->net_port);
-        net_port_place_info(port->net_port, &infos[i]);
+        port->state = state_port(&hca->state, (uint8_t)(i + 1));
+        net_port_place_info(port->net_port, &port->state->info);
         port->info = net_port_info(port->net_port);
         port_size_tables(port);
-        port->gid0 = port->info->gids[0].gid;
+        port->state->gid0 = port->info->gids[0].gid;
     }
 }
 
@@ -68,15 +60,18 @@ struct hca *hca_create(struct net *net, const struct hca_init *init)
     hca->sim = net_sim(net);
     hca->node = init->node;
     hca->label = net_node_name(init->node);
-    snprintf(hca->name, sizeof(hca->name), "%s", init->name ? init->name : hca->label);
+    state_create(&hca->state, init->memory, init->memory_size, init->profile);
+    struct device_state *device = hca->state.device;
+    snprintf(device->name, sizeof(device->name), "%s", init->name ? init->name : hca->label);
     hca->profile = init->profile;
-    hca->caps = init->profile->caps & init->caps;
+    device->caps = init->profile->caps & init->caps;
     hca->discard_payload = init->discard_payload;
-    hca->sys_image_guid = init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
-    hca->key_scramble = scramble_make(sim_random(hca->sim), 32);
+    device->node_guid = net_node_guid(init->node);
+    device->sys_image_guid =
+        init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
+    device->key_scramble = scramble_make(sim_random(hca->sim), 32);
     uint64_t qpns = sim_random(hca->sim);
-    hca->qpn_scramble = scramble_make(hca->profile->qpn_counts ? 0 : qpns, 24);
-    init_tables(hca);
+    device->qpn_scramble = scramble_make(hca->profile->qpn_counts ? 0 : qpns, 24);
     init_ports(hca);
     struct net_owner owner = {.context = hca,
                               .receive = port_receive,
@@ -95,42 +90,43 @@ void hca_destroy(struct hca *hca)
     windows_cancel(hca);
     if (hca->overrun)
         sim_cancel(hca->sim, hca->overrun);
-    for (uint32_t i = 0; i < hca->qps.used; i++)
-        if (hca->contexts[i])
-            context_free(hca->contexts[i]);
-    for (uint8_t i = 0; i < hca->port_count; i++) {
+    for (uint32_t i = 0; i < hca->state.device->qps.used; i++)
+        if (hca->contexts.at[i])
+            context_free(hca->contexts.at[i]);
+    for (uint8_t i = 0; i < hca->state.device->port_count; i++) {
         struct hca_port *port = &hca->ports[i];
         port_close(port);
         net_port_place_info(port->net_port, port->home);
     }
-    free(hca->contexts);
-    free(hca->events);
+    free(hca->contexts.at);
+    free(hca->dcr_contexts.at);
+    free(hca->revokes);
     free(hca->ports);
-    hca_arena_free(&hca->arena);
+    state_close(&hca->state);
     free(hca);
 }
 
 void hca_remove(struct hca *hca)
 {
     assert(hca);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return;
-    for (uint32_t i = 0; i < hca->qps.used; i++) {
-        struct qp_context *ctx = hca->contexts[i];
+    for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
+        struct qp_context *ctx = hca->contexts.at[i];
         if (ctx && ctx->qp->state != FABRIC_QPS_RESET)
             qp_enter_error(ctx);
     }
     windows_end_revoking(hca);
     struct hca_event event = {.kind = HCA_EVENT_ASYNC, .type = FABRIC_ASYNC_DEVICE_FATAL};
     event_push(hca, &event);
-    hca->removed = true;
+    hca->state.device->removed = true;
 }
 
 /* ------------------------------------------------------------------ queries */
 
 const char *hca_name(const struct hca *hca)
 {
-    return hca->name;
+    return hca->state.device->name;
 }
 
 struct net_node *hca_node(const struct hca *hca)
@@ -145,24 +141,26 @@ const struct hca_profile *hca_profile(const struct hca *hca)
 
 fabric_caps hca_caps(const struct hca *hca)
 {
-    return hca->caps;
+    return hca->state.device->caps;
 }
 
 bool hca_is_removed(const struct hca *hca)
 {
-    return hca->removed;
+    return hca->state.device->removed;
 }
 
 size_t hca_memory(const struct hca *hca)
 {
-    size_t bytes = sizeof(*hca) + hca->arena.bytes + hca->port_count * sizeof(hca->ports[0]);
-    bytes += hca->context_capacity * sizeof(hca->contexts[0]);
-    bytes += hca->event_capacity * sizeof(hca->events[0]);
-    for (uint32_t i = 0; i < hca->qps.used; i++) {
-        const struct qp_context *ctx = hca->contexts[i];
+    const struct device_state *device = hca->state.device;
+    size_t bytes = sizeof(*hca) + hca_arena_held(&hca->state.arena);
+    bytes += device->port_count * sizeof(hca->ports[0]);
+    bytes += (hca->contexts.capacity + hca->dcr_contexts.capacity) * sizeof(hca->contexts.at[0]);
+    bytes += hca->revoke_capacity * sizeof(hca->revokes[0]);
+    bytes += (device->qps.live + device->dcrs.live) * sizeof(struct qp_context);
+    for (uint32_t i = 0; i < device->qps.used; i++) {
+        const struct qp_context *ctx = hca->contexts.at[i];
         if (ctx)
-            bytes +=
-                (1 + ctx->dcr_count) * sizeof(*ctx) + ctx->qp->sq_depth * sizeof(ctx->req.slots[0]);
+            bytes += ctx->qp->sq_depth * sizeof(ctx->slots[0]);
     }
     return bytes;
 }
@@ -172,12 +170,12 @@ void hca_device_query(const struct hca *hca, struct fabric_device_attr *out)
     assert(hca && out);
     const struct hca_profile *p = hca->profile;
     *out = (struct fabric_device_attr){.node_guid = net_node_guid(hca->node),
-                                       .sys_image_guid = hca->sys_image_guid,
+                                       .sys_image_guid = hca->state.device->sys_image_guid,
                                        .vendor_id = p->vendor_id,
                                        .vendor_part_id = p->vendor_part_id,
                                        .hw_ver = p->hw_ver,
-                                       .caps = hca->caps,
-                                       .num_ports = hca->port_count,
+                                       .caps = hca->state.device->caps,
+                                       .num_ports = hca->state.device->port_count,
                                        .max_rd_atomic = p->max_rd_atomic,
                                        .max_init_rd_atomic = p->max_init_rd_atomic,
                                        .local_ca_ack_delay = p->local_ca_ack_delay,
@@ -191,7 +189,7 @@ void hca_device_query(const struct hca *hca, struct fabric_device_attr *out)
                                        .max_ah = p->max_ah,
                                        .max_inline = p->max_inline,
                                        .max_mr_size = p->max_mr_size};
-    snprintf(out->name, sizeof(out->name), "%s", hca->name);
+    snprintf(out->name, sizeof(out->name), "%s", hca->state.device->name);
     snprintf(out->fw_ver, sizeof(out->fw_ver), "%s", p->fw_ver);
     snprintf(out->driver, sizeof(out->driver), "%s", p->driver);
 }
@@ -199,9 +197,9 @@ void hca_device_query(const struct hca *hca, struct fabric_device_attr *out)
 static enum fabric_error port_info_of(const struct hca *hca, uint8_t port_num,
                                       const struct hca_port **out)
 {
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
-    if (port_num < 1 || port_num > hca->port_count)
+    if (port_num < 1 || port_num > hca->state.device->port_count)
         return ERR_INVALID_ARGUMENT;
     *out = &hca->ports[port_num - 1];
     return FABRIC_OK;
@@ -221,7 +219,9 @@ enum fabric_error hca_port_query(const struct hca *hca, uint8_t port_num,
                                      .link_layer = info->link_layer,
                                      .lid = info->lid,
                                      .sm_lid = info->sm_lid,
-                                     .phys_state = info->state == FABRIC_PORT_DOWN ? 2 : 5,
+                                     .phys_state = info->disabled                    ? 3
+                                                   : info->state == FABRIC_PORT_DOWN ? 2
+                                                                                     : 5,
                                      .sm_sl = info->sm_sl,
                                      .lmc = info->lmc,
                                      .max_mtu = info->mtu_cap,
@@ -249,7 +249,7 @@ enum fabric_error hca_gid_query(const struct hca *hca, uint8_t port_num, uint32_
     if (index >= port->info->gid_count)
         return ERR_NOT_FOUND;
     const struct port_gid *entry = &port->info->gids[index];
-    union fabric_gid gid = index == 0 ? port->gid0 : entry->gid;
+    union fabric_gid gid = index == 0 ? port->state->gid0 : entry->gid;
     if (memcmp(&gid, &none, sizeof(gid)) == 0)
         return ERR_NOT_FOUND;
     *out = (struct fabric_gid_entry){.gid = gid, .type = entry->type, .index = index};

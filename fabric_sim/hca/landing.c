@@ -20,15 +20,15 @@ static uint64_t mix(uint64_t value)
 
 void landing_begin(struct qp_context *ctx)
 {
-    assert(ctx->rsp.held == 0);
+    assert(ctx->held == 0);
     bool ordered = hca_has(ctx->hca, FABRIC_CAP_WRITE_ORDER) || PLANTED(hca_landing_in_order);
-    ctx->rsp.order = ordered ? 0 : sim_random(ctx->hca->sim) | 1;
+    ctx->rsp->order = ordered ? 0 : sim_random(ctx->hca->sim) | 1;
 }
 
 /* Where the packet's bytes go stands in its va: the engine put it there on arrival. */
 static void land(struct qp_context *ctx, const struct packet *packet, uint32_t from, uint32_t to)
 {
-    const struct key_state *key = ctx->rsp.key;
+    const struct key_state *key = ctx->write_key;
     assert(key && from <= to && to <= packet->payload_length);
     if (ctx->hca->discard_payload)
         return;
@@ -37,37 +37,37 @@ static void land(struct qp_context *ctx, const struct packet *packet, uint32_t f
     memmove(key_host(key, packet->va + from), bytes + from, to - from);
 }
 
-static struct packet *held_pop(struct responder *rsp)
+static struct packet *held_pop(struct qp_context *ctx)
 {
-    struct packet *packet = rsp->held_head;
-    assert(packet && rsp->held > 0);
-    rsp->held_head = packet->next;
+    struct packet *packet = ctx->held_head;
+    assert(packet && ctx->held > 0);
+    ctx->held_head = packet->next;
     packet->next = NULL;
-    rsp->held--;
+    ctx->held--;
     return packet;
 }
 
-static void hold(struct responder *rsp, struct packet *packet)
+static void hold(struct qp_context *ctx, struct packet *packet)
 {
     packet->next = NULL;
-    if (rsp->held++ == 0)
-        rsp->held_head = packet;
+    if (ctx->held++ == 0)
+        ctx->held_head = packet;
     else
-        rsp->held_tail->next = packet;
-    rsp->held_tail = packet;
+        ctx->held_tail->next = packet;
+    ctx->held_tail = packet;
 }
 
 void landing_packet(struct qp_context *ctx, struct packet *packet)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     packet->va = rsp->write_va;
     packet->rkey = rsp->rkey;
     rsp->write_va += packet->payload_length;
     if (packet->payload_length && (mix(rsp->order ^ packet->psn) & 7) == 0 && rsp->order) {
-        hold(rsp, packet);
-        if (rsp->held <= ENGINE_HELD)
+        hold(ctx, packet);
+        if (ctx->held <= ENGINE_HELD)
             return;
-        packet = held_pop(rsp);
+        packet = held_pop(ctx);
     }
     if (packet->payload_length)
         land(ctx, packet, 0, packet->payload_length);
@@ -76,8 +76,8 @@ void landing_packet(struct qp_context *ctx, struct packet *packet)
 
 void landing_end(struct qp_context *ctx)
 {
-    while (ctx->rsp.held) {
-        struct packet *packet = held_pop(&ctx->rsp);
+    while (ctx->held) {
+        struct packet *packet = held_pop(ctx);
         land(ctx, packet, 0, packet->payload_length);
         net_free(ctx->hca->net, packet);
     }
@@ -85,12 +85,12 @@ void landing_end(struct qp_context *ctx)
 
 void landing_abandon(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     uint32_t unit = ctx->hca->profile->write_tear_unit ? ctx->hca->profile->write_tear_unit : 1;
     if (PLANTED(hca_tear_anywhere))
         unit = 24;
-    while (rsp->held) {
-        struct packet *packet = held_pop(rsp);
+    while (ctx->held) {
+        struct packet *packet = held_pop(ctx);
         uint32_t at = 0;
         while (at < packet->payload_length) {
             /* up to the next address that is a multiple of the unit */

@@ -2,31 +2,10 @@
 #include "fabric_sim/hca/engine.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/fabric/planted.h"
-
-/* A key names index and generation; its value is scrambled so that a stranger cannot guess the
- * next one. */
-#define KEY_GENERATION_BITS 12u
-
-static uint32_t key_value(const struct hca *hca, struct key_state *state)
-{
-    uint32_t index = slot_index(&state->slot);
-    uint32_t generation = state->slot.generation & ((1u << KEY_GENERATION_BITS) - 1);
-    return scramble(&hca->key_scramble, index << KEY_GENERATION_BITS | generation);
-}
-
-struct key_state *key_find(const struct hca *hca, uint32_t key)
-{
-    uint32_t index = unscramble(&hca->key_scramble, key) >> KEY_GENERATION_BITS;
-    if (index >= hca->keys.used)
-        return NULL;
-    struct key_state *state = table_at(&hca->arena, &hca->keys, index);
-    if (PLANTED(hca_stale_key) && state->length)
-        return state;
-    return state->slot.id && state->key == key ? state : NULL;
-}
 
 void *key_host(const struct key_state *key, uint64_t addr)
 {
@@ -37,7 +16,7 @@ void *key_host(const struct key_state *key, uint64_t addr)
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access)
 {
-    const struct key_state *state = key_find(ctx->hca, rkey);
+    const struct key_state *state = state_key(&ctx->hca->state, rkey);
     if (!state)
         return false;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
@@ -47,7 +26,7 @@ bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint
 static const struct key_state *local_key(const struct qp_context *ctx, const struct hca_sge *sge,
                                          uint32_t access)
 {
-    const struct key_state *state = key_find(ctx->hca, sge->lkey);
+    const struct key_state *state = state_key(&ctx->hca->state, sge->lkey);
     if (!state || state->kind != KEY_MR)
         return NULL;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
@@ -96,38 +75,42 @@ void payload_give_back(struct hca *hca, struct payload *payload)
     payload_unref(hca->net, payload);
 }
 
+static void detach(struct hca *hca, struct payload *payload, uintptr_t first, uint64_t length)
+{
+    if (payload && !payload->owned && (uintptr_t)payload->bytes - first < length)
+        payload_detach(hca->net, payload);
+}
+
+static void detach_context(struct qp_context *ctx, uintptr_t first, uint64_t length)
+{
+    for (uint32_t i = 0; i < RESPONDER_RESOURCES; i++)
+        detach(ctx->hca, ctx->answers[i], first, length);
+    for (uint32_t i = ctx->qp->sq_tail; !ctx->dcr && i != ctx->qp->sq_head; i++)
+        detach(ctx->hca, requester_slot(ctx, i)->payload, first, length);
+}
+
 /* Memory goes back to its program: nothing in flight refers to it any more. */
 static void detach_range(struct hca *hca, const uint8_t *from, uint64_t length)
 {
+    const struct context_list *lists[] = {&hca->contexts, &hca->dcr_contexts};
     if (PLANTED(hca_payload_not_detached))
         return;
-    uintptr_t first = (uintptr_t)from;
-    for (uint32_t i = 0; i < hca->qps.used; i++) {
-        struct qp_context *ctx = hca->contexts[i];
-        for (; ctx; ctx = ctx->dcr ? ctx->dcr_next : ctx->dcr_first) {
-            for (uint32_t r = 0; r < ENGINE_RESOURCES; r++) {
-                struct payload *payload = ctx->rsp.resources[r].payload;
-                if (payload && !payload->owned && (uintptr_t)payload->bytes - first < length)
-                    payload_detach(hca->net, payload);
-            }
-            for (uint32_t s = ctx->qp->sq_tail; !ctx->dcr && s != ctx->qp->sq_head; s++) {
-                struct payload *payload = requester_slot(ctx, s)->payload;
-                if (payload && !payload->owned && (uintptr_t)payload->bytes - first < length)
-                    payload_detach(hca->net, payload);
-            }
-        }
-    }
+    for (int list = 0; list < 2; list++)
+        for (uint32_t i = 0; i < lists[list]->capacity; i++)
+            if (lists[list]->at[i])
+                detach_context(lists[list]->at[i], (uintptr_t)from, length);
 }
 
 /* RDMA WRITEs whose packets wait to land through this key: it is now or never. */
 static void abandon_landing(struct hca *hca, uint32_t key)
 {
-    for (uint32_t i = 0; i < hca->qps.used; i++) {
-        struct qp_context *ctx = hca->contexts[i];
-        for (; ctx; ctx = ctx->dcr ? ctx->dcr_next : ctx->dcr_first)
-            if (ctx->rsp.held && ctx->rsp.rkey == key)
+    const struct context_list *lists[] = {&hca->contexts, &hca->dcr_contexts};
+    for (int list = 0; list < 2; list++)
+        for (uint32_t i = 0; i < lists[list]->capacity; i++) {
+            struct qp_context *ctx = lists[list]->at[i];
+            if (ctx && ctx->held && ctx->rsp->rkey == key)
                 landing_abandon(ctx);
-    }
+        }
 }
 
 static void key_end(struct hca *hca, struct key_state *state)
@@ -135,30 +118,26 @@ static void key_end(struct hca *hca, struct key_state *state)
     abandon_landing(hca, state->key);
     const uint8_t *host = key_host(state, state->iova);
     uint64_t length = state->length;
-    table_put(&hca->arena, &hca->keys, state->slot.id);
+    state_key_end(&hca->state, state);
     detach_range(hca, host, length);
 }
 
 static struct key_state *key_take(struct hca *hca, struct pd_state *pd)
 {
-    struct key_state *state = table_take(&hca->arena, &hca->keys);
+    struct key_state *state = table_take(&hca->state.arena, &hca->state.device->keys);
     if (!state)
         return NULL;
     state->pd = pd->slot.id;
-    state->key = key_value(hca, state);
-    if (state->key == 0 || state->key == UINT32_MAX) { /* read as "no key" by many programs */
-        state->slot.generation++;
-        state->key = key_value(hca, state);
-    }
+    state_key_value(&hca->state, state);
     return state;
 }
 
 enum fabric_error hca_pd_alloc(struct hca *hca, hca_pd *out)
 {
     assert(hca && out);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
-    struct pd_state *pd = table_take(&hca->arena, &hca->pds);
+    struct pd_state *pd = table_take(&hca->state.arena, &hca->state.device->pds);
     if (!pd)
         return ERR_RESOURCES_EXHAUSTED;
     out->id = pd->slot.id;
@@ -167,11 +146,11 @@ enum fabric_error hca_pd_alloc(struct hca *hca, hca_pd *out)
 
 enum fabric_error hca_pd_dealloc(struct hca *hca, hca_pd pd)
 {
-    struct pd_state *state = table_find(&hca->arena, &hca->pds, pd.id);
+    struct pd_state *state = table_find(&hca->state.arena, &hca->state.device->pds, pd.id);
     assert(state);
     if (state->users)
         return ERR_INVALID_ARGUMENT;
-    table_put(&hca->arena, &hca->pds, pd.id);
+    table_put(&hca->state.arena, &hca->state.device->pds, pd.id);
     return FABRIC_OK;
 }
 
@@ -180,9 +159,9 @@ enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64
                                   uint32_t *key)
 {
     assert(addr && out && key);
-    struct pd_state *domain = table_find(&hca->arena, &hca->pds, pd.id);
+    struct pd_state *domain = table_find(&hca->state.arena, &hca->state.device->pds, pd.id);
     assert(domain);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     uint32_t align = hca->profile->iova_align ? hca->profile->iova_align : 1;
     if (length == 0 || iova + (length - 1) < iova ||
@@ -211,16 +190,9 @@ enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64
 
 static struct key_state *key_of(const struct hca *hca, uint32_t id, enum key_kind kind)
 {
-    struct key_state *state = table_find(&hca->arena, &hca->keys, id);
+    struct key_state *state = table_find(&hca->state.arena, &hca->state.device->keys, id);
     assert(state && state->kind == kind);
     return state;
-}
-
-static void pd_release(struct hca *hca, uint32_t id)
-{
-    struct pd_state *pd = table_find(&hca->arena, &hca->pds, id);
-    assert(pd && pd->users > 0);
-    pd->users--;
 }
 
 enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr)
@@ -228,7 +200,6 @@ enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr)
     struct key_state *state = key_of(hca, mr.id, KEY_MR);
     if (state->windows)
         return ERR_INVALID_ARGUMENT;
-    pd_release(hca, state->pd);
     key_end(hca, state);
     return FABRIC_OK;
 }
@@ -236,7 +207,7 @@ enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr)
 bool hca_mr_iova(const struct hca *hca, uint32_t lkey, const void *addr, uint64_t *iova)
 {
     assert(iova);
-    const struct key_state *state = key_find(hca, lkey);
+    const struct key_state *state = state_key(&hca->state, lkey);
     if (!state || state->kind != KEY_MR)
         return false;
     uint64_t offset = (uint64_t)(uintptr_t)addr - state->host;
@@ -252,14 +223,14 @@ enum fabric_error hca_mw_open(struct hca *hca, hca_mr mr, uint64_t iova, uint64_
     assert(out && rkey);
     const uint32_t writing = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC;
     struct key_state *region = key_of(hca, mr.id, KEY_MR);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     if (length == 0 || (access & ~(writing | HCA_ACCESS_REMOTE_READ)) || iova < region->iova ||
         iova - region->iova > region->length || length > region->length - (iova - region->iova))
         return ERR_INVALID_ARGUMENT;
     if ((access & writing) && !(region->access & HCA_ACCESS_LOCAL_WRITE))
         return ERR_INVALID_ARGUMENT;
-    struct pd_state *pd = table_find(&hca->arena, &hca->pds, region->pd);
+    struct pd_state *pd = table_find(&hca->state.arena, &hca->state.device->pds, region->pd);
     struct key_state *window = key_take(hca, pd);
     if (!window)
         return ERR_RESOURCES_EXHAUSTED;
@@ -280,7 +251,6 @@ static void window_end(struct hca *hca, struct key_state *window)
 {
     struct hca_event event = {
         .kind = HCA_EVENT_MW_REVOKED, .mw = {window->slot.id}, .context = window->context};
-    key_of(hca, window->mr, KEY_MR)->windows--;
     if (PLANTED(hca_revoke_early))
         detach_range(hca, key_host(window, window->iova), window->length);
     else
@@ -288,10 +258,28 @@ static void window_end(struct hca *hca, struct key_state *window)
     event_push(hca, &event);
 }
 
+static sim_event *revoke_event(struct hca *hca, const struct key_state *window)
+{
+    uint32_t index = slot_index(&window->slot);
+    if (index < hca->revoke_capacity)
+        return &hca->revokes[index];
+    uint32_t capacity = hca->revoke_capacity ? hca->revoke_capacity : 16;
+    while (capacity <= index)
+        capacity *= 2;
+    hca->revokes = realloc(hca->revokes, capacity * sizeof(hca->revokes[0]));
+    if (!hca->revokes)
+        abort();
+    memset(hca->revokes + hca->revoke_capacity, 0,
+           (capacity - hca->revoke_capacity) * sizeof(hca->revokes[0]));
+    hca->revoke_capacity = capacity;
+    return &hca->revokes[index];
+}
+
 static void revoke_due(void *object, uint64_t id)
 {
     struct hca *hca = object;
-    struct key_state *window = table_find(&hca->arena, &hca->keys, (uint32_t)id);
+    struct key_state *window =
+        table_find(&hca->state.arena, &hca->state.device->keys, (uint32_t)id);
     if (window && window->revoking)
         window_end(hca, window);
 }
@@ -301,40 +289,39 @@ void hca_mw_revoke(struct hca *hca, hca_mw mw)
     struct key_state *window = key_of(hca, mw.id, KEY_MW);
     assert(!window->revoking);
     window->revoking = true;
-    if (hca->removed) {
+    if (hca->state.device->removed) {
         window_end(hca, window);
         return;
     }
     uint64_t delay =
         sim_random_between(hca->sim, hca->profile->revoke_min, hca->profile->revoke_max);
-    window->revoke_event = sim_in(hca->sim, delay, revoke_due, hca, mw.id);
+    *revoke_event(hca, window) = sim_in(hca->sim, delay, revoke_due, hca, mw.id);
 }
 
 void hca_mw_end(struct hca *hca, hca_mw mw)
 {
     struct key_state *window = key_of(hca, mw.id, KEY_MW);
     if (window->revoking)
-        sim_cancel(hca->sim, window->revoke_event);
-    key_of(hca, window->mr, KEY_MR)->windows--;
+        sim_cancel(hca->sim, *revoke_event(hca, window));
     key_end(hca, window);
 }
 
 void windows_end_revoking(struct hca *hca)
 {
-    for (uint32_t i = 0; i < hca->keys.used; i++) {
-        struct key_state *state = table_at(&hca->arena, &hca->keys, i);
+    for (uint32_t i = 0; i < hca->state.device->keys.used; i++) {
+        struct key_state *state = table_at(&hca->state.arena, &hca->state.device->keys, i);
         if (!state->slot.id || state->kind != KEY_MW || !state->revoking)
             continue;
-        sim_cancel(hca->sim, state->revoke_event);
+        sim_cancel(hca->sim, *revoke_event(hca, state));
         window_end(hca, state);
     }
 }
 
 void windows_cancel(struct hca *hca)
 {
-    for (uint32_t i = 0; i < hca->keys.used; i++) {
-        struct key_state *state = table_at(&hca->arena, &hca->keys, i);
+    for (uint32_t i = 0; i < hca->state.device->keys.used; i++) {
+        struct key_state *state = table_at(&hca->state.arena, &hca->state.device->keys, i);
         if (state->slot.id && state->kind == KEY_MW && state->revoking)
-            sim_cancel(hca->sim, state->revoke_event);
+            sim_cancel(hca->sim, *revoke_event(hca, state));
     }
 }

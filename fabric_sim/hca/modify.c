@@ -6,13 +6,6 @@
 
 #include "src/fabric/planted.h"
 
-static struct qp_state *qp_find(const struct hca *hca, hca_qp handle)
-{
-    struct qp_state *qp = table_find(&hca->arena, &hca->qps, handle.id);
-    assert(qp);
-    return qp;
-}
-
 static void copy_identity(struct hca_qp_attr *to, const struct hca_qp_attr *from, uint32_t mask)
 {
     if (mask & HCA_QP_PORT)
@@ -32,7 +25,7 @@ static void copy_path(struct hca_qp_attr *to, const struct hca_qp_attr *from, ui
     if (mask & HCA_QP_PATH_MTU)
         to->path_mtu = from->path_mtu;
     if (mask & HCA_QP_AV)
-        to->av = from->av;
+        state_copy_av(&to->av, &from->av);
     if (mask & HCA_QP_DEST_QPN)
         to->dest_qp_num = from->dest_qp_num;
     if (mask & HCA_QP_RQ_PSN)
@@ -61,17 +54,17 @@ static void copy_limits(struct hca_qp_attr *to, const struct hca_qp_attr *from, 
 static void adopt(struct qp_context *ctx, uint32_t mask)
 {
     const struct hca_qp_attr *attr = &ctx->qp->attr;
-    assert(attr->port_num <= ctx->hca->port_count);
+    assert(attr->port_num <= ctx->hca->state.device->port_count);
     if (mask & HCA_QP_PORT) {
         context_unqueue(ctx);
-        ctx->port_num = attr->port_num;
+        ctx->path->port_num = attr->port_num;
     }
     if (mask & HCA_QP_AV)
-        ctx->av = attr->av;
+        ctx->path->av = attr->av;
     if (mask & HCA_QP_DEST_QPN)
-        ctx->dest_qp = attr->dest_qp_num;
+        ctx->path->dest_qp = attr->dest_qp_num;
     if (mask & HCA_QP_PATH_MTU)
-        ctx->mtu = fabric_mtu_bytes(attr->path_mtu);
+        ctx->path->mtu = fabric_mtu_bytes(attr->path_mtu);
 }
 
 static void enter(struct qp_context *ctx, enum fabric_qp_state from, enum fabric_qp_state to)
@@ -119,11 +112,11 @@ enum fabric_error hca_qp_modify(struct hca *hca, hca_qp handle, const struct hca
     assert(attr);
     struct qp_state *qp = qp_find(hca, handle);
     struct qp_context *ctx = context_of(hca, qp);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     uint8_t port_num = (mask & HCA_QP_PORT) ? attr->port_num : qp->attr.port_num;
-    bool exists = port_num >= 1 && port_num <= hca->port_count;
-    struct rules_limits limits = {.ports = hca->port_count,
+    bool exists = port_num >= 1 && port_num <= hca->state.device->port_count;
+    struct rules_limits limits = {.ports = hca->state.device->port_count,
                                   .max_rd_atomic = hca->profile->max_rd_atomic,
                                   .max_init_rd_atomic = hca->profile->max_init_rd_atomic,
                                   .rtr_mtu_checked = hca_has(hca, FABRIC_CAP_RTR_MTU_CHECKED)};
@@ -145,8 +138,8 @@ enum fabric_error hca_qp_query(const struct hca *hca, hca_qp handle, struct hca_
 {
     assert(out);
     const struct qp_state *qp = qp_find(hca, handle);
-    const struct qp_context *ctx = context_of(hca, qp);
-    if (hca->removed)
+    const struct transport_state *transport = state_transport(&hca->state, qp);
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     bool numbered =
         qp->type != HCA_QP_DCT || qp->state >= FABRIC_QPS_RTR || PLANTED(hca_dct_number_early);
@@ -157,17 +150,17 @@ enum fabric_error hca_qp_query(const struct hca *hca, hca_qp handle, struct hca_
                                 .rq_outstanding = qp->rq.head - qp->rq.polled,
                                 .sq_draining = qp->state == FABRIC_QPS_SQD && !qp->sq_drained};
     if (qp->state >= FABRIC_QPS_RTR)
-        out->attr.rq_psn = ctx->rsp.epsn;
+        out->attr.rq_psn = transport->rsp.epsn;
     if (qp->state >= FABRIC_QPS_RTS)
-        out->attr.sq_psn = ctx->req.next_psn;
+        out->attr.sq_psn = transport->req.next_psn;
     return FABRIC_OK;
 }
 
 static struct mcast_state *member_find(const struct hca *hca, hca_qp qp,
                                        const union fabric_gid *gid, uint16_t mlid)
 {
-    for (uint32_t i = 0; i < hca->mcasts.used; i++) {
-        struct mcast_state *member = table_at(&hca->arena, &hca->mcasts, i);
+    for (uint32_t i = 0; i < hca->state.device->mcasts.used; i++) {
+        struct mcast_state *member = table_at(&hca->state.arena, &hca->state.device->mcasts, i);
         if (member->slot.id && member->qp == qp.id && member->mlid == mlid &&
             memcmp(&member->gid, gid, sizeof(*gid)) == 0)
             return member;
@@ -179,13 +172,13 @@ enum fabric_error hca_qp_attach(struct hca *hca, hca_qp handle, const union fabr
                                 uint16_t mlid)
 {
     const struct qp_state *qp = qp_find(hca, handle);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     if (qp->type != HCA_QP_UD || gid->raw[0] != 0xff)
         return ERR_INVALID_ARGUMENT; /* chapter 10.5.2: multicast GIDs, unreliable datagrams */
     if (member_find(hca, handle, gid, mlid) && !PLANTED(hca_attached_twice))
         return FABRIC_OK;
-    struct mcast_state *member = table_take(&hca->arena, &hca->mcasts);
+    struct mcast_state *member = table_take(&hca->state.arena, &hca->state.device->mcasts);
     if (!member)
         return ERR_RESOURCES_EXHAUSTED;
     member->gid = *gid;
@@ -199,5 +192,5 @@ void hca_qp_detach(struct hca *hca, hca_qp handle, const union fabric_gid *gid, 
     assert(gid);
     const struct mcast_state *member = member_find(hca, handle, gid, mlid);
     if (member)
-        table_put(&hca->arena, &hca->mcasts, member->slot.id);
+        table_put(&hca->state.arena, &hca->state.device->mcasts, member->slot.id);
 }

@@ -14,7 +14,7 @@
 
 struct hca_port *port_of(struct hca *hca, uint8_t port_num)
 {
-    assert(port_num >= 1 && port_num <= hca->port_count);
+    assert(port_num >= 1 && port_num <= hca->state.device->port_count);
     return &hca->ports[port_num - 1];
 }
 
@@ -91,19 +91,19 @@ static void put_addresses(const struct hca_port *port, const struct fabric_av *a
 struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_t psn)
 {
     struct hca *hca = ctx->hca;
-    struct hca_port *port = port_of(hca, ctx->port_num);
+    struct hca_port *port = port_of(hca, ctx->path->port_num);
     struct packet *packet = net_alloc(hca->net);
-    put_addresses(port, &ctx->av, packet);
-    packet->opcode = (uint8_t)(ctx->transport | operation);
+    put_addresses(port, &ctx->path->av, packet);
+    packet->opcode = (uint8_t)(ctx->path->transport | operation);
     packet->pkey = port->info->pkeys[ctx->qp->attr.pkey_index];
-    packet->dest_qp = ctx->dest_qp;
+    packet->dest_qp = ctx->path->dest_qp;
     packet->psn = psn;
-    if (ctx->transport == BTH_RC)
+    if (ctx->path->transport == BTH_RC)
         return packet;
     packet->src_qp = ctx->qp->qp_num;
-    if (ctx->transport == BTH_DC) {
-        packet->dc_key = ctx->req.dc_key;
-        packet->qkey = (uint32_t)(ctx->dcr ? ctx->dcr_connection : ctx->req.connection);
+    if (ctx->path->transport == BTH_DC) {
+        packet->dc_key = ctx->req->dc_key;
+        packet->qkey = (uint32_t)(ctx->dcr ? ctx->dcr->connection : ctx->req->connection);
     }
     return packet;
 }
@@ -186,11 +186,11 @@ static bool port_send(struct hca_port *port, struct packet *packet)
 /* The lane of the next packet: UD and DC initiators name an SL per request. */
 static uint8_t lane_of(struct qp_context *ctx, const struct hca_port *port)
 {
-    uint8_t sl = ctx->av.sl;
+    uint8_t sl = ctx->path->av.sl;
     bool per_request =
-        ctx->qp->type == HCA_QP_UD || (ctx->qp->type == HCA_QP_DCI && !ctx->req.connected);
-    if (per_request && ctx->req.tx != ctx->qp->sq_head)
-        sl = send_ring_at(&ctx->hca->arena, ctx->qp, ctx->req.tx)->av.sl;
+        ctx->qp->type == HCA_QP_UD || (ctx->qp->type == HCA_QP_DCI && !ctx->req->connected);
+    if (per_request && ctx->req->tx != ctx->qp->sq_head)
+        sl = send_ring_at(&ctx->hca->state.arena, ctx->qp, ctx->req->tx)->av.sl;
     uint8_t vl = net_sl_to_vl(port->net_port, sl);
     return vl < 15 ? vl : 0; /* what has no lane is dropped on the way out, in turn */
 }
@@ -229,7 +229,7 @@ void context_unqueue(struct qp_context *ctx)
 {
     if (!ctx->queued)
         return;
-    struct lane *lane = &port_of(ctx->hca, ctx->port_num)->lanes[ctx->lane];
+    struct lane *lane = &port_of(ctx->hca, ctx->path->port_num)->lanes[ctx->lane];
     struct qp_context *before = NULL;
     for (struct qp_context *at = lane->head; at != ctx; at = at->next_ready)
         before = at;
@@ -240,7 +240,7 @@ void context_unqueue(struct qp_context *ctx)
     if (lane->tail == ctx)
         lane->tail = before;
     if (!lane->head)
-        port_of(ctx->hca, ctx->port_num)->ready &= (uint16_t) ~(1u << ctx->lane);
+        port_of(ctx->hca, ctx->path->port_num)->ready &= (uint16_t) ~(1u << ctx->lane);
     ctx->queued = false;
     ctx->next_ready = NULL;
 }
@@ -304,9 +304,9 @@ static void kick_due(void *object, uint64_t unused)
 
 void context_ready(struct qp_context *ctx)
 {
-    if (ctx->queued || ctx->port_num == 0)
+    if (ctx->queued || ctx->path->port_num == 0)
         return;
-    struct hca_port *port = port_of(ctx->hca, ctx->port_num);
+    struct hca_port *port = port_of(ctx->hca, ctx->path->port_num);
     lane_append(port, ctx, lane_of(ctx, port));
     if (!port->kick && !port->running)
         port->kick = sim_in(ctx->hca->sim, 0, kick_due, port, 0);

@@ -12,13 +12,6 @@
 #define MAX_MESSAGE (1ull << 31) /* chapter 9.2 */
 #define MAX_PACKETS 0x300000     /* with all before it inside half of the PSN space */
 
-static struct qp_state *qp_find(const struct hca *hca, hca_qp handle)
-{
-    struct qp_state *qp = table_find(&hca->arena, &hca->qps, handle.id);
-    assert(qp);
-    return qp;
-}
-
 static uint64_t total(const struct hca_sge *sges, uint32_t count)
 {
     uint64_t length = 0;
@@ -52,56 +45,17 @@ static enum fabric_error check_send(const struct qp_state *qp, const struct hca_
     return FABRIC_OK;
 }
 
-static void copy_inline(const struct qp_state *qp, struct send_wqe *wqe,
-                        const struct hca_send_wr *wr)
-{
-    uint8_t *to = send_wqe_inline(qp, wqe);
-    for (uint32_t i = 0; i < wr->sge_count; i++) {
-        if (wr->sges[i].length)
-            memcpy(to, (const void *)(uintptr_t)wr->sges[i].addr, wr->sges[i].length);
-        to += wr->sges[i].length;
-    }
-}
-
-static void put_send(struct hca *hca, struct qp_state *qp, const struct hca_send_wr *wr)
-{
-    struct send_wqe *wqe = send_ring_at(&hca->arena, qp, qp->sq_head);
-    *wqe = (struct send_wqe){.wr_id = wr->wr_id,
-                             .remote_addr = wr->remote_addr,
-                             .compare_add = wr->compare_add,
-                             .swap = wr->swap,
-                             .dc_access_key = wr->dc_access_key,
-                             .length = (uint32_t)total(wr->sges, wr->sge_count),
-                             .imm = wr->imm,
-                             .rkey = wr->rkey,
-                             .dest_qp = wr->dest_qp & RULES_PSN_MASK,
-                             .qkey = wr->qkey,
-                             .opcode = (uint8_t)wr->opcode,
-                             .flags = (uint8_t)wr->flags,
-                             .sge_count = (uint8_t)wr->sge_count};
-    if (wr->ah.id) {
-        const struct ah_state *ah = table_find(&hca->arena, &hca->ahs, wr->ah.id);
-        assert(ah);
-        wqe->av = ah->av;
-    }
-    if (wr->flags & HCA_SEND_INLINE)
-        copy_inline(qp, wqe, wr);
-    else if (wr->sge_count)
-        memcpy(send_wqe_sges(wqe), wr->sges, wr->sge_count * sizeof(wr->sges[0]));
-    qp->sq_head++;
-}
-
 enum fabric_error hca_post_send(struct hca *hca, hca_qp handle, const struct hca_send_wr *wr)
 {
     assert(wr && (wr->sges || wr->sge_count == 0));
     struct qp_state *qp = qp_find(hca, handle);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     enum fabric_error error = check_send(qp, wr);
     if (error)
         return error;
     struct qp_context *ctx = context_of(hca, qp);
-    put_send(hca, qp, wr);
+    send_ring_put(&hca->state, qp, wr);
     if (qp->state == FABRIC_QPS_ERR || qp->state == FABRIC_QPS_SQE)
         qp_flush_sends(ctx);
     else
@@ -123,14 +77,14 @@ enum fabric_error hca_post_recv(struct hca *hca, hca_qp handle, const struct hca
 {
     assert(wr && (wr->sges || wr->sge_count == 0));
     struct qp_state *qp = qp_find(hca, handle);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     if (!rules_may_post_recv(qp->type, qp->state, qp->srq != 0))
         return ERR_INVALID_ARGUMENT;
     enum fabric_error error = check_recv(&qp->rq, wr, qp->rq.polled);
     if (error)
         return error;
-    recv_ring_put(&hca->arena, &qp->rq, wr);
+    recv_ring_put(&hca->state.arena, &qp->rq, wr);
     if (qp->state == FABRIC_QPS_ERR)
         qp_flush_recvs(context_of(hca, qp));
     return FABRIC_OK;
@@ -140,7 +94,7 @@ enum fabric_error hca_post_recv(struct hca *hca, hca_qp handle, const struct hca
 
 static struct srq_state *srq_find(const struct hca *hca, hca_srq handle)
 {
-    struct srq_state *srq = table_find(&hca->arena, &hca->srqs, handle.id);
+    struct srq_state *srq = table_find(&hca->state.arena, &hca->state.device->srqs, handle.id);
     assert(srq);
     return srq;
 }
@@ -148,16 +102,19 @@ static struct srq_state *srq_find(const struct hca *hca, hca_srq handle)
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,
                                  uint64_t context, hca_srq *out)
 {
-    struct pd_state *domain = table_find(&hca->arena, &hca->pds, pd.id);
+    struct pd_state *domain = table_find(&hca->state.arena, &hca->state.device->pds, pd.id);
     assert(domain && out);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     if (max_wr == 0 || max_wr > hca->profile->max_qp_wr || max_sge > hca->profile->max_sge)
         return ERR_INVALID_ARGUMENT;
-    struct srq_state *srq = table_take(&hca->arena, &hca->srqs);
+    struct srq_state *srq = table_take(&hca->state.arena, &hca->state.device->srqs);
     if (!srq)
         return ERR_RESOURCES_EXHAUSTED;
-    recv_ring_init(&hca->arena, &srq->rq, max_wr, max_sge ? max_sge : 1);
+    if (!recv_ring_init(&hca->state.arena, &srq->rq, max_wr, max_sge ? max_sge : 1)) {
+        table_put(&hca->state.arena, &hca->state.device->srqs, srq->slot.id);
+        return ERR_RESOURCES_EXHAUSTED;
+    }
     srq->pd = pd.id;
     srq->context = context;
     domain->users++;
@@ -170,18 +127,18 @@ enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq handle)
     struct srq_state *srq = srq_find(hca, handle);
     if (srq->users)
         return ERR_INVALID_ARGUMENT;
-    struct pd_state *pd = table_find(&hca->arena, &hca->pds, srq->pd);
+    struct pd_state *pd = table_find(&hca->state.arena, &hca->state.device->pds, srq->pd);
     assert(pd && pd->users > 0);
     pd->users--;
-    recv_ring_drop(&hca->arena, &srq->rq);
-    table_put(&hca->arena, &hca->srqs, handle.id);
+    recv_ring_drop(&hca->state.arena, &srq->rq);
+    table_put(&hca->state.arena, &hca->state.device->srqs, handle.id);
     return FABRIC_OK;
 }
 
 enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq handle, uint32_t limit)
 {
     struct srq_state *srq = srq_find(hca, handle);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     if (limit > srq->rq.limit)
         return ERR_INVALID_ARGUMENT;
@@ -193,13 +150,13 @@ enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq handle, const struc
 {
     assert(wr && (wr->sges || wr->sge_count == 0));
     struct srq_state *srq = srq_find(hca, handle);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     /* A receive taken from the shared queue makes room at once: it is a queue pair's then. */
     enum fabric_error error = check_recv(&srq->rq, wr, srq->rq.tail);
     if (error)
         return error;
-    recv_ring_put(&hca->arena, &srq->rq, wr);
+    recv_ring_put(&hca->state.arena, &srq->rq, wr);
     return FABRIC_OK;
 }
 
@@ -207,19 +164,19 @@ enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq handle, const struc
 
 enum fabric_error hca_ah_create(struct hca *hca, hca_pd pd, const struct fabric_av *av, hca_ah *out)
 {
-    struct pd_state *domain = table_find(&hca->arena, &hca->pds, pd.id);
+    struct pd_state *domain = table_find(&hca->state.arena, &hca->state.device->pds, pd.id);
     assert(domain && av && out);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
-    if (av->port_num < 1 || av->port_num > hca->port_count)
+    if (av->port_num < 1 || av->port_num > hca->state.device->port_count)
         return ERR_INVALID_ARGUMENT;
     enum fabric_error error = rules_av(av, port_of(hca, av->port_num)->info);
     if (error)
         return error;
-    struct ah_state *ah = table_take(&hca->arena, &hca->ahs);
+    struct ah_state *ah = table_take(&hca->state.arena, &hca->state.device->ahs);
     if (!ah)
         return ERR_RESOURCES_EXHAUSTED;
-    ah->av = *av;
+    state_copy_av(&ah->av, av);
     ah->pd = pd.id;
     domain->users++;
     out->id = ah->slot.id;
@@ -228,10 +185,10 @@ enum fabric_error hca_ah_create(struct hca *hca, hca_pd pd, const struct fabric_
 
 void hca_ah_destroy(struct hca *hca, hca_ah handle)
 {
-    struct ah_state *ah = table_find(&hca->arena, &hca->ahs, handle.id);
+    struct ah_state *ah = table_find(&hca->state.arena, &hca->state.device->ahs, handle.id);
     assert(ah);
-    struct pd_state *pd = table_find(&hca->arena, &hca->pds, ah->pd);
+    struct pd_state *pd = table_find(&hca->state.arena, &hca->state.device->pds, ah->pd);
     assert(pd && pd->users > 0);
     pd->users--;
-    table_put(&hca->arena, &hca->ahs, handle.id);
+    table_put(&hca->state.arena, &hca->state.device->ahs, handle.id);
 }

@@ -10,46 +10,29 @@
 
 #include "src/fabric/planted.h"
 
-#define QPN_GENERATION_BITS 8u
-
 /* ------------------------------------------------------------------ finding */
+
+struct qp_state *qp_find(const struct hca *hca, hca_qp handle)
+{
+    struct qp_state *qp = state_qp(&hca->state, handle.id);
+    assert(qp);
+    return qp;
+}
 
 struct qp_context *context_of(const struct hca *hca, const struct qp_state *qp)
 {
-    struct qp_context *ctx = hca->contexts[slot_index(&qp->slot)];
+    struct qp_context *ctx = hca->contexts.at[slot_index(&qp->slot)];
     assert(ctx && ctx->qp == qp);
     return ctx;
 }
 
 struct qp_context *context_by_number(const struct hca *hca, uint32_t qp_num)
 {
-    uint32_t index = unscramble(&hca->qpn_scramble, qp_num) >> QPN_GENERATION_BITS;
-    if (index >= hca->qps.used)
+    uint32_t index = state_qp_index(&hca->state, qp_num);
+    if (index >= hca->contexts.capacity)
         return NULL;
-    struct qp_context *ctx = hca->contexts[index];
+    struct qp_context *ctx = hca->contexts.at[index];
     return ctx && ctx->qp->qp_num == qp_num ? ctx : NULL;
-}
-
-static struct qp_state *qp_find(const struct hca *hca, hca_qp handle)
-{
-    struct qp_state *qp = table_find(&hca->arena, &hca->qps, handle.id);
-    assert(qp);
-    return qp;
-}
-
-static uint32_t new_number(const struct hca *hca, struct qp_state *qp)
-{
-    const uint32_t mask = (1u << QPN_GENERATION_BITS) - 1;
-    uint32_t index = slot_index(&qp->slot);
-    uint32_t number;
-    do { /* 0 and 1 are the management queue pairs, all ones is multicast (chapter 9.2) */
-        uint32_t generation = qp->slot.generation & mask;
-        number = scramble(&hca->qpn_scramble, index << QPN_GENERATION_BITS | generation);
-        if (number > 1 && number != 0xffffff)
-            break;
-        qp->slot.generation++;
-    } while (true);
-    return number;
 }
 
 /* ------------------------------------------------------------------ flushing */
@@ -58,18 +41,18 @@ void qp_flush_sends(struct qp_context *ctx)
 {
     struct qp_state *qp = ctx->qp;
     if (PLANTED(hca_flush_backwards) && qp->sq_head - qp->sq_tail == 2) {
-        struct send_wqe *last = send_ring_at(&ctx->hca->arena, qp, qp->sq_head - 1);
+        struct send_wqe *last = send_ring_at(&ctx->hca->state.arena, qp, qp->sq_head - 1);
         cq_push_send(ctx, last, FABRIC_WC_WR_FLUSH_ERR);
         qp->sq_head--;
     }
     while (qp->sq_tail != qp->sq_head && !PLANTED(hca_no_flush))
         requester_complete(ctx, FABRIC_WC_WR_FLUSH_ERR);
-    ctx->req.tx = qp->sq_tail;
+    ctx->req->tx = qp->sq_tail;
 }
 
 void qp_flush_recvs(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     struct hca_wc wc = {.status = FABRIC_WC_WR_FLUSH_ERR};
     if (rsp->has_recv)
         cq_push_recv(ctx, &rsp->recv, &wc, false);
@@ -77,7 +60,7 @@ void qp_flush_recvs(struct qp_context *ctx)
     if (ctx->qp->srq || ctx->dcr || !ctx->qp->rq.ring)
         return;
     struct recv_wqe recv;
-    while (recv_ring_take(&ctx->hca->arena, &ctx->qp->rq, &recv))
+    while (recv_ring_take(&ctx->hca->state.arena, &ctx->qp->rq, &recv))
         cq_push_recv(ctx, &recv, &wc, false);
 }
 
@@ -95,19 +78,20 @@ void qp_set_state(struct qp_context *ctx, enum fabric_qp_state state)
 static void stop(struct qp_context *ctx)
 {
     assert(!ctx->dcr); /* a DC responder ends with its target */
-    ctx->req.rnr_waiting = false;
+    ctx->req->rnr_waiting = false;
     timer_stop(ctx);
     landing_abandon(ctx);
     resources_drop(ctx);
     dc_drop_all(ctx);
-    ctx->rsp.ack = ACK_NONE;
-    ctx->rsp.nak_sent = ctx->rsp.fatal = false;
-    ctx->rsp.previous = ENGINE_NO_OPCODE;
+    ctx->rsp->ack = ACK_NONE;
+    ctx->rsp->nak_sent = ctx->rsp->fatal = false;
+    ctx->rsp->previous = RESPONDER_NO_OPCODE;
 }
 
 static void flush_initiators(struct qp_context *target)
 {
-    for (struct qp_context *dcr = target->dcr_first; dcr; dcr = dcr->dcr_next)
+    struct qp_context *dcr = dcr_context(target->hca, target->qp->dcr_first);
+    for (; dcr; dcr = dcr_context(dcr->hca, dcr->dcr->next))
         if (!PLANTED(hca_dct_receive_lost))
             qp_flush_recvs(dcr);
 }
@@ -135,9 +119,9 @@ void qp_drop_everything(struct qp_context *ctx)
         send_slot_release(ctx->hca, requester_slot(ctx, i));
     qp->sq_tail = qp->sq_polled = qp->sq_head;
     qp->rq.tail = qp->rq.polled = qp->rq.head;
-    ctx->rsp.has_recv = false;
-    ctx->req.tx = qp->sq_tail;
-    ctx->req.reads = 0;
+    ctx->rsp->has_recv = false;
+    ctx->req->tx = qp->sq_tail;
+    ctx->req->reads = 0;
 }
 
 /* ------------------------------------------------------------------ receives */
@@ -158,10 +142,10 @@ bool qp_take_recv(struct qp_context *ctx, struct recv_wqe *out)
 {
     struct hca *hca = ctx->hca;
     if (!ctx->qp->srq)
-        return ctx->qp->rq.ring && recv_ring_take(&hca->arena, &ctx->qp->rq, out);
-    struct srq_state *srq = table_find(&hca->arena, &hca->srqs, ctx->qp->srq);
+        return ctx->qp->rq.ring && recv_ring_take(&hca->state.arena, &ctx->qp->rq, out);
+    struct srq_state *srq = table_find(&hca->state.arena, &hca->state.device->srqs, ctx->qp->srq);
     assert(srq);
-    if (!recv_ring_take(&hca->arena, &srq->rq, out))
+    if (!recv_ring_take(&hca->state.arena, &srq->rq, out))
         return false;
     srq_taken(hca, srq);
     return true;
@@ -171,16 +155,16 @@ uint32_t qp_next_recv_length(const struct qp_context *ctx)
 {
     const struct hca *hca = ctx->hca;
     const struct srq_state *srq =
-        ctx->qp->srq ? table_find(&hca->arena, &hca->srqs, ctx->qp->srq) : NULL;
+        ctx->qp->srq ? table_find(&hca->state.arena, &hca->state.device->srqs, ctx->qp->srq) : NULL;
     const struct recv_ring *rq = srq ? &srq->rq : &ctx->qp->rq;
-    return recv_ring_next_length(&hca->arena, rq);
+    return recv_ring_next_length(&hca->state.arena, rq);
 }
 
 /* ------------------------------------------------------------------ create, destroy */
 
 static struct cq_state *cq_find(const struct hca *hca, uint32_t id)
 {
-    return id ? table_find(&hca->arena, &hca->cqs, id) : NULL;
+    return id ? table_find(&hca->state.arena, &hca->state.device->cqs, id) : NULL;
 }
 
 static bool overran(const struct hca *hca, uint32_t id)
@@ -211,7 +195,7 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
 /* Counts (or uncounts) the queue pair at what it uses. */
 static void use(struct hca *hca, const struct qp_state *qp, uint32_t by)
 {
-    struct pd_state *pd = table_find(&hca->arena, &hca->pds, qp->pd);
+    struct pd_state *pd = table_find(&hca->state.arena, &hca->state.device->pds, qp->pd);
     struct cq_state *send_cq = cq_find(hca, qp->send_cq), *recv_cq = cq_find(hca, qp->recv_cq);
     assert(pd);
     pd->users += by;
@@ -219,85 +203,115 @@ static void use(struct hca *hca, const struct qp_state *qp, uint32_t by)
         send_cq->users += by;
     if (recv_cq)
         recv_cq->users += by;
-    struct srq_state *srq = qp->srq ? table_find(&hca->arena, &hca->srqs, qp->srq) : NULL;
+    struct srq_state *srq =
+        qp->srq ? table_find(&hca->state.arena, &hca->state.device->srqs, qp->srq) : NULL;
     if (srq)
         srq->users += by;
 }
 
-static void make_queues(struct hca *hca, struct qp_state *qp, const struct hca_qp_init *init)
+/* False, with all of it to be dropped again, when the arena is full. */
+static bool make_queues(struct hca *hca, struct qp_state *qp, const struct hca_qp_init *init)
 {
+    struct hca_arena *arena = &hca->state.arena;
     bool sends = init->type != HCA_QP_DCT;
     bool receives = init->type != HCA_QP_DCI && !init->srq.id;
     if (sends) {
         assert(cq_find(hca, init->send_cq.id));
         qp->send_cq = init->send_cq.id;
-        qp->sq_limit = init->max_send_wr;
-        qp->sq_depth = ring_depth(init->max_send_wr ? init->max_send_wr : 1);
-        qp->max_send_sge = init->max_send_sge ? init->max_send_sge : 1;
-        qp->max_inline = init->max_inline;
-        qp->sq_stride =
-            (uint32_t)(sizeof(struct send_wqe) + qp->max_send_sge * sizeof(struct hca_sge)) +
-            (init->max_inline + 7) / 8 * 8;
-        qp->sq = hca_arena_chunk(&hca->arena, (size_t)qp->sq_depth * qp->sq_stride);
+        if (!send_ring_init(arena, qp, init))
+            return false;
     }
     if (init->type != HCA_QP_DCI) {
         assert(cq_find(hca, init->recv_cq.id));
         qp->recv_cq = init->recv_cq.id;
         qp->srq = init->srq.id;
     }
-    if (receives && init->max_recv_wr)
-        recv_ring_init(&hca->arena, &qp->rq, init->max_recv_wr,
-                       init->max_recv_sge ? init->max_recv_sge : 1);
+    if (receives && init->max_recv_wr &&
+        !recv_ring_init(arena, &qp->rq, init->max_recv_wr,
+                        init->max_recv_sge ? init->max_recv_sge : 1))
+        return false;
+    qp->transport = hca_arena_chunk(arena, sizeof(struct transport_state));
+    return qp->transport != 0;
 }
 
-static struct qp_context *make_context(struct hca *hca, struct qp_state *qp)
+static void drop_queues(struct hca *hca, struct qp_state *qp)
 {
-    uint32_t index = slot_index(&qp->slot);
-    if (index >= hca->context_capacity) {
-        uint32_t capacity = hca->context_capacity ? hca->context_capacity * 2 : 16;
-        hca->contexts = realloc(hca->contexts, capacity * sizeof(hca->contexts[0]));
-        if (!hca->contexts)
-            abort();
-        memset(hca->contexts + hca->context_capacity, 0,
-               (capacity - hca->context_capacity) * sizeof(hca->contexts[0]));
-        hca->context_capacity = capacity;
-    }
+    struct hca_arena *arena = &hca->state.arena;
+    send_ring_drop(arena, qp);
+    recv_ring_drop(arena, &qp->rq);
+    if (qp->transport)
+        hca_arena_drop(arena, qp->transport, sizeof(struct transport_state));
+    qp->qp_num = 0;
+    table_put(arena, &hca->state.device->qps, qp->slot.id);
+}
+
+static struct qp_context **context_place(struct hca *hca, const struct qp_context *ctx)
+{
+    struct context_list *list = ctx->dcr ? &hca->dcr_contexts : &hca->contexts;
+    uint32_t index = slot_index(ctx->dcr ? &ctx->dcr->slot : &ctx->qp->slot);
+    if (index < list->capacity)
+        return &list->at[index];
+    uint32_t capacity = list->capacity ? list->capacity : 16;
+    while (capacity <= index)
+        capacity *= 2;
+    list->at = realloc(list->at, capacity * sizeof(list->at[0]));
+    if (!list->at)
+        abort();
+    memset(list->at + list->capacity, 0, (capacity - list->capacity) * sizeof(list->at[0]));
+    list->capacity = capacity;
+    return &list->at[index];
+}
+
+struct qp_context *context_make(struct hca *hca, struct qp_state *qp, struct dcr_state *dcr)
+{
     struct qp_context *ctx = calloc(1, sizeof(*ctx));
     if (!ctx)
         abort();
+    struct transport_state *transport =
+        hca_arena_at(&hca->state.arena, dcr ? dcr->transport : qp->transport);
     ctx->hca = hca;
     ctx->qp = qp;
-    ctx->transport = qp->type == HCA_QP_UD ? BTH_UD : qp->type == HCA_QP_RC ? BTH_RC : BTH_DC;
-    ctx->rsp.previous = ENGINE_NO_OPCODE;
-    if (qp->sq_depth) {
-        ctx->req.slots = calloc(qp->sq_depth, sizeof(ctx->req.slots[0]));
-        if (!ctx->req.slots)
+    ctx->dcr = dcr;
+    ctx->path = &transport->path;
+    ctx->req = &transport->req;
+    ctx->rsp = &transport->rsp;
+    if (!dcr && qp->sq_depth) {
+        ctx->slots = calloc(qp->sq_depth, sizeof(ctx->slots[0]));
+        if (!ctx->slots)
             abort();
     }
-    hca->contexts[index] = ctx;
+    struct qp_context **place = context_place(hca, ctx);
+    assert(!*place);
+    *place = ctx;
     return ctx;
 }
 
 enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init, hca_qp *out)
 {
     assert(hca && init && out);
-    if (hca->removed)
+    if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
     enum fabric_error error = check_init(hca, init);
     if (error)
         return error;
-    struct qp_state *qp = table_take(&hca->arena, &hca->qps);
+    struct qp_state *qp = table_take(&hca->state.arena, &hca->state.device->qps);
     if (!qp)
         return ERR_RESOURCES_EXHAUSTED;
     qp->type = (uint8_t)init->type;
-    qp->qp_num = new_number(hca, qp);
     qp->sq_sig_all = init->sq_sig_all;
     qp->pd = init->pd.id;
     qp->dc_access_key = init->dc_access_key;
     qp->context = init->context;
-    make_queues(hca, qp, init);
+    if (!make_queues(hca, qp, init)) {
+        drop_queues(hca, qp);
+        return ERR_RESOURCES_EXHAUSTED;
+    }
+    state_qp_number(&hca->state, qp);
     use(hca, qp, 1);
-    make_context(hca, qp);
+    struct qp_context *ctx = context_make(hca, qp, NULL);
+    bool rc = qp->type == HCA_QP_RC;
+    ctx->path->transport = qp->type == HCA_QP_UD ? BTH_UD : rc ? BTH_RC : BTH_DC;
+    ctx->rsp->previous = RESPONDER_NO_OPCODE;
     out->id = qp->slot.id;
     return FABRIC_OK;
 }
@@ -305,11 +319,16 @@ enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init,
 void context_free(struct qp_context *ctx)
 {
     struct hca *hca = ctx->hca;
-    qp_drop_everything(ctx);
+    if (ctx->dcr) {
+        landing_abandon(ctx);
+        resources_drop(ctx);
+    } else {
+        qp_drop_everything(ctx);
+    }
     timer_cancel(ctx);
     context_unqueue(ctx);
-    hca->contexts[slot_index(&ctx->qp->slot)] = NULL;
-    free(ctx->req.slots);
+    *context_place(hca, ctx) = NULL;
+    free(ctx->slots);
     free(ctx);
 }
 
@@ -326,15 +345,11 @@ void hca_qp_destroy(struct hca *hca, hca_qp handle)
     struct qp_state *qp = qp_find(hca, handle);
     SIM_TRACE(hca->sim, hca->label, "qp 0x%06x destroyed", (unsigned)qp->qp_num);
     context_free(context_of(hca, qp));
-    for (uint32_t i = 0; i < hca->mcasts.used; i++) {
-        struct mcast_state *member = table_at(&hca->arena, &hca->mcasts, i);
+    for (uint32_t i = 0; i < hca->state.device->mcasts.used; i++) {
+        struct mcast_state *member = table_at(&hca->state.arena, &hca->state.device->mcasts, i);
         if (member->slot.id && member->qp == handle.id)
-            table_put(&hca->arena, &hca->mcasts, member->slot.id);
+            table_put(&hca->state.arena, &hca->state.device->mcasts, member->slot.id);
     }
     use(hca, qp, UINT32_MAX); /* minus one */
-    if (qp->sq)
-        hca_arena_drop(&hca->arena, qp->sq);
-    recv_ring_drop(&hca->arena, &qp->rq);
-    qp->qp_num = 0;
-    table_put(&hca->arena, &hca->qps, handle.id);
+    drop_queues(hca, qp);
 }

@@ -48,12 +48,13 @@ static const char *wrong_queue_pair(const struct qp_context *ctx, const struct h
                                     const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
-    assert(ctx->transport == BTH_RC || ctx->transport == BTH_UD || ctx->transport == BTH_DC);
+    assert(ctx->path->transport == BTH_RC || ctx->path->transport == BTH_UD ||
+           ctx->path->transport == BTH_DC);
     bool response = kind == RULES_RESPONSE;
     uint8_t state = ctx->qp->state;
     if (ctx->qp->attr.port_num != port->info->port_num && !PLANTED(hca_port_unchecked))
         return "port";
-    if (ctx->transport != (packet->opcode & 0xe0))
+    if (ctx->path->transport != (packet->opcode & 0xe0))
         return "transport";
     if (ctx->qp->type == HCA_QP_DCI ? !response : (ctx->qp->type == HCA_QP_DCT && response))
         return "direction";
@@ -86,14 +87,15 @@ static bool pkey_matches(struct hca_port *port, const struct qp_context *ctx,
 static const char *wrong_peer(const struct hca *hca, const struct qp_context *ctx,
                               const struct hca_port *port, const struct packet *packet)
 {
-    if (!rules_grh(ctx->av.is_global, packet->is_global))
+    if (!rules_grh(ctx->path->av.is_global, packet->is_global))
         return "GRH";
     if (ctx->qp->type == HCA_QP_DCT)
         return NULL;
     bool ethernet = port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET;
-    if (packet->is_global && !rules_gid(&ctx->av.grh.dgid, &packet->sgid, !ethernet))
+    if (packet->is_global && !rules_gid(&ctx->path->av.grh.dgid, &packet->sgid, !ethernet))
         return "SGID";
-    if (!ethernet && hca_has(hca, FABRIC_CAP_SLID_CHECK) && !rules_slid(ctx->av.dlid, packet->slid))
+    if (!ethernet && hca_has(hca, FABRIC_CAP_SLID_CHECK) &&
+        !rules_slid(ctx->path->av.dlid, packet->slid))
         return "SLID";
     return NULL;
 }
@@ -108,8 +110,8 @@ static void dispatch(struct qp_context *ctx, struct hca_port *port, struct packe
         responder_request(ctx, packet);
         return;
     }
-    if (ctx->transport == BTH_DC &&
-        (!ctx->req.connected || packet->qkey != (uint32_t)ctx->req.connection)) {
+    if (ctx->path->transport == BTH_DC &&
+        (!ctx->req->connected || packet->qkey != (uint32_t)ctx->req->connection)) {
         packet_drop(ctx->hca, packet, "DC connection");
         return;
     }
@@ -118,11 +120,13 @@ static void dispatch(struct qp_context *ctx, struct hca_port *port, struct packe
 
 static void receive_multicast(struct hca *hca, struct hca_port *port, struct packet *packet)
 {
-    for (uint32_t i = 0; i < hca->mcasts.used; i++) {
-        const struct mcast_state *member = table_at(&hca->arena, &hca->mcasts, i);
+    for (uint32_t i = 0; i < hca->state.device->mcasts.used; i++) {
+        const struct mcast_state *member =
+            table_at(&hca->state.arena, &hca->state.device->mcasts, i);
         if (!member->slot.id || !gid_equal(&member->gid, &packet->dgid))
             continue;
-        const struct qp_state *qp = table_find(&hca->arena, &hca->qps, member->qp);
+        const struct qp_state *qp =
+            table_find(&hca->state.arena, &hca->state.device->qps, member->qp);
         if (!qp || qp->attr.port_num != port->info->port_num || qp->state < FABRIC_QPS_RTR ||
             qp->state == FABRIC_QPS_ERR || !pkey_matches(port, context_of(hca, qp), packet))
             continue;
@@ -136,7 +140,7 @@ void receive_packet(struct hca *hca, struct hca_port *port, struct packet *packe
     assert(packet && port->hca == hca);
     if (sim_trace_on(hca->sim))
         packet_trace(hca, "rx", packet, NULL);
-    const char *reason = hca->removed ? "device removed" : not_for_port(port, packet);
+    const char *reason = hca->state.device->removed ? "device removed" : not_for_port(port, packet);
     if (reason) {
         packet_drop(hca, packet, reason);
         return;

@@ -12,7 +12,8 @@ static uint32_t psn_span(const struct qp_context *ctx, const struct send_wqe *wq
 {
     if (wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
         return 1;
-    return rules_packet_count(wqe->length, ctx->mtu); /* a READ takes those of its responses */
+    return rules_packet_count(wqe->length,
+                              ctx->path->mtu); /* a READ takes those of its responses */
 }
 
 /* Several entries go into one buffer, so that a packet refers to one stretch of memory. */
@@ -26,7 +27,7 @@ static void gather(struct qp_context *ctx, struct send_wqe *wqe, struct send_slo
     for (uint32_t i = 0; i < wqe->sge_count; i++) {
         if (sges[i].length == 0)
             continue;
-        const struct key_state *key = key_find(ctx->hca, sges[i].lkey);
+        const struct key_state *key = state_key(&ctx->hca->state, sges[i].lkey);
         assert(key && at + sges[i].length <= wqe->length);
         memcpy(slot->gathered + at, key_host(key, sges[i].addr), sges[i].length);
         at += sges[i].length;
@@ -41,7 +42,7 @@ static void refer(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot
         const uint8_t *bytes = send_wqe_inline(ctx->qp, wqe);
         slot->payload = payload_new(ctx->hca->net, bytes, wqe->length);
     } else if (wqe->sge_count == 1) {
-        const struct key_state *key = key_find(ctx->hca, sges[0].lkey);
+        const struct key_state *key = state_key(&ctx->hca->state, sges[0].lkey);
         assert(key);
         slot->payload = payload_new(ctx->hca->net, key_host(key, sges[0].addr), wqe->length);
     } else {
@@ -52,38 +53,37 @@ static void refer(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot
 /* Checks local memory and assigns PSNs. False: the request fails locally, with nothing sent. */
 bool request_prepare(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     bool reads = rules_is_read_or_atomic(wqe->opcode);
     uint32_t access = reads ? HCA_ACCESS_LOCAL_WRITE : 0;
-    assert(!slot->started && !slot->payload);
+    assert(!wqe->started && !slot->payload);
     if (!(wqe->flags & HCA_SEND_INLINE) &&
         !memory_local(ctx, send_wqe_sges(wqe), wqe->sge_count, access)) {
-        slot->local_error = FABRIC_WC_LOC_PROT_ERR;
+        wqe->local_error = FABRIC_WC_LOC_PROT_ERR;
         return false;
     }
     if (!reads && wqe->length)
         refer(ctx, wqe, slot);
-    slot->start_psn = slot->first_psn = req->next_psn;
+    wqe->start_psn = wqe->first_psn = req->next_psn;
     if (ctx->qp->type == HCA_QP_DCI && !req->connected)
-        slot->first_psn = rules_psn_add(slot->first_psn, 1); /* one for the connect */
-    slot->last_psn = rules_psn_add(slot->first_psn, psn_span(ctx, wqe) - 1);
-    req->next_psn = rules_psn_add(slot->last_psn, 1);
-    req->tx_psn = slot->start_psn;
-    slot->started = true;
+        wqe->first_psn = rules_psn_add(wqe->first_psn, 1); /* one for the connect */
+    wqe->last_psn = rules_psn_add(wqe->first_psn, psn_span(ctx, wqe) - 1);
+    req->next_psn = rules_psn_add(wqe->last_psn, 1);
+    req->tx_psn = wqe->start_psn;
+    wqe->started = true;
     return true;
 }
 
 static struct packet *build_connect(struct qp_context *ctx, uint32_t psn)
 {
     struct packet *packet = context_packet(ctx, DC_CONNECT, psn);
-    packet->va = ctx->req.connection;
+    packet->va = ctx->req->connection;
     return packet;
 }
 
-static struct packet *build_read(struct qp_context *ctx, const struct send_wqe *wqe,
-                                 const struct send_slot *slot, uint32_t psn)
+static struct packet *build_read(struct qp_context *ctx, const struct send_wqe *wqe, uint32_t psn)
 {
-    uint32_t offset = (uint32_t)rules_psn_diff(psn, slot->first_psn) * ctx->mtu;
+    uint32_t offset = (uint32_t)rules_psn_diff(psn, wqe->first_psn) * ctx->path->mtu;
     struct packet *packet = context_packet(ctx, BTH_READ_REQUEST, psn);
     packet->va = wqe->remote_addr + offset;
     packet->rkey = wqe->rkey;
@@ -119,12 +119,12 @@ static uint8_t message_operation(const struct send_wqe *wqe, bool first, bool la
 static struct packet *build_message(struct qp_context *ctx, const struct send_wqe *wqe,
                                     const struct send_slot *slot, uint32_t psn)
 {
-    uint32_t offset = (uint32_t)rules_psn_diff(psn, slot->first_psn) * ctx->mtu;
-    bool last = psn == slot->last_psn;
-    uint8_t operation = message_operation(wqe, psn == slot->first_psn, last);
+    uint32_t offset = (uint32_t)rules_psn_diff(psn, wqe->first_psn) * ctx->path->mtu;
+    bool last = psn == wqe->last_psn;
+    uint8_t operation = message_operation(wqe, psn == wqe->first_psn, last);
     struct packet *packet = context_packet(ctx, operation, psn);
     uint32_t left = wqe->length - offset;
-    packet->payload_length = left < ctx->mtu ? left : ctx->mtu;
+    packet->payload_length = left < ctx->path->mtu ? left : ctx->path->mtu;
     packet->payload_offset = offset;
     if (packet->payload_length)
         packet->payload = payload_ref(slot->payload);
@@ -139,18 +139,18 @@ static struct packet *build_message(struct qp_context *ctx, const struct send_wq
 
 struct packet *request_build(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
-    struct send_wqe *wqe = send_ring_at(&ctx->hca->arena, ctx->qp, req->tx);
+    struct requester *req = ctx->req;
+    struct send_wqe *wqe = send_ring_at(&ctx->hca->state.arena, ctx->qp, req->tx);
     const struct send_slot *slot = requester_slot(ctx, req->tx);
     uint32_t psn = req->tx_psn;
-    assert(slot->started && rules_psn_diff(slot->last_psn, psn) >= 0);
+    assert(wqe->started && rules_psn_diff(wqe->last_psn, psn) >= 0);
     struct packet *packet;
     uint32_t next = rules_psn_add(psn, 1);
-    if (psn != slot->first_psn && rules_psn_diff(psn, slot->first_psn) < 0) {
+    if (psn != wqe->first_psn && rules_psn_diff(psn, wqe->first_psn) < 0) {
         packet = build_connect(ctx, psn);
     } else if (wqe->opcode == HCA_WR_RDMA_READ) {
-        packet = build_read(ctx, wqe, slot, psn);
-        next = rules_psn_add(slot->last_psn, 1);
+        packet = build_read(ctx, wqe, psn);
+        next = rules_psn_add(wqe->last_psn, 1);
     } else if (rules_is_read_or_atomic(wqe->opcode)) {
         packet = build_atomic(ctx, wqe, psn);
     } else {
@@ -161,8 +161,8 @@ struct packet *request_build(struct qp_context *ctx)
     req->tx_psn = next;
     if (rules_psn_diff(next, req->sent_psn) > 0)
         req->sent_psn = next;
-    if (rules_psn_diff(next, slot->last_psn) > 0)
+    if (rules_psn_diff(next, wqe->last_psn) > 0)
         req->tx++;
-    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
+    packet_finish(port_of(ctx->hca, ctx->path->port_num), packet);
     return packet;
 }

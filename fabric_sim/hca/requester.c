@@ -15,12 +15,12 @@
 
 struct send_slot *requester_slot(struct qp_context *ctx, uint32_t counter)
 {
-    return &ctx->req.slots[counter & (ctx->qp->sq_depth - 1)];
+    return &ctx->slots[counter & (ctx->qp->sq_depth - 1)];
 }
 
 static struct send_wqe *wqe_at(struct qp_context *ctx, uint32_t counter)
 {
-    return send_ring_at(&ctx->hca->arena, ctx->qp, counter);
+    return send_ring_at(&ctx->hca->state.arena, ctx->qp, counter);
 }
 
 void send_slot_release(struct hca *hca, struct send_slot *slot)
@@ -33,7 +33,7 @@ void send_slot_release(struct hca *hca, struct send_slot *slot)
 
 void requester_reset(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     req->restarting = req->rnr_waiting = req->connected = false;
     timer_stop(ctx);
     uint32_t psn = ctx->qp->attr.sq_psn;
@@ -57,8 +57,8 @@ static bool same_route(const struct fabric_grh *a, const struct fabric_grh *b)
 /* Over the same way, so that a connection never changes it in between. */
 static bool same_target(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
-    const struct requester *req = &ctx->req;
-    const struct fabric_av *av = &ctx->av;
+    const struct requester *req = ctx->req;
+    const struct fabric_av *av = &ctx->path->av;
     return req->dct_num == wqe->dest_qp && req->dc_key == wqe->dc_access_key &&
            av->dlid == wqe->av.dlid && av->sl == wqe->av.sl &&
            av->src_path_bits == wqe->av.src_path_bits && av->is_global == wqe->av.is_global &&
@@ -69,7 +69,7 @@ static bool same_target(const struct qp_context *ctx, const struct send_wqe *wqe
 static bool connect_target(struct qp_context *ctx, const struct send_wqe *wqe,
                            struct packet **disconnect)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     if (req->connected && same_target(ctx, wqe))
         return true;
     if (req->una_psn != req->next_psn && !PLANTED(hca_dc_two_targets))
@@ -78,8 +78,8 @@ static bool connect_target(struct qp_context *ctx, const struct send_wqe *wqe,
         *disconnect = dc_disconnect(ctx);
         return false;
     }
-    ctx->av = wqe->av;
-    ctx->dest_qp = req->dct_num = wqe->dest_qp;
+    ctx->path->av = wqe->av;
+    ctx->path->dest_qp = req->dct_num = wqe->dest_qp;
     req->dc_key = wqe->dc_access_key;
     req->connection = sim_now(ctx->hca->sim); /* grows from one to the next */
     return true;
@@ -88,7 +88,7 @@ static bool connect_target(struct qp_context *ctx, const struct send_wqe *wqe,
 /* Whether the request at tx may start now, as its predecessors allow. */
 static bool may_start(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
-    const struct requester *req = &ctx->req;
+    const struct requester *req = ctx->req;
     if (ctx->qp->state != FABRIC_QPS_RTS) /* SQD: what began goes on, nothing new begins */
         return false;
     if ((wqe->flags & HCA_SEND_FENCE) && req->reads > 0 && !PLANTED(hca_fence))
@@ -100,17 +100,17 @@ static bool may_start(const struct qp_context *ctx, const struct send_wqe *wqe)
 
 static bool start(struct qp_context *ctx, struct packet **disconnect)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     struct send_wqe *wqe = wqe_at(ctx, req->tx);
     struct send_slot *slot = requester_slot(ctx, req->tx);
-    if (slot->local_error || !may_start(ctx, wqe))
+    if (wqe->local_error || !may_start(ctx, wqe))
         return false;
     bool dc = ctx->qp->type == HCA_QP_DCI;
     if (dc && !connect_target(ctx, wqe, disconnect))
         return false;
     if (!request_prepare(ctx, wqe, slot)) {
         if (req->tx == ctx->qp->sq_tail)
-            requester_fail(ctx, slot->local_error);
+            requester_fail(ctx, wqe->local_error);
         return false;
     }
     if (dc)
@@ -122,7 +122,7 @@ static bool start(struct qp_context *ctx, struct packet **disconnect)
 
 struct packet *requester_next(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     uint8_t state = ctx->qp->state;
     if ((state != FABRIC_QPS_RTS && state != FABRIC_QPS_SQD) || req->rnr_waiting)
         return NULL;
@@ -131,7 +131,7 @@ struct packet *requester_next(struct qp_context *ctx)
         return idle ? dc_disconnect(ctx) : NULL;
     }
     struct packet *disconnect = NULL;
-    if (!requester_slot(ctx, req->tx)->started && !start(ctx, &disconnect))
+    if (!wqe_at(ctx, req->tx)->started && !start(ctx, &disconnect))
         return disconnect;
     struct packet *packet = request_build(ctx);
     if (packet->ack_request)
@@ -143,7 +143,7 @@ struct packet *requester_next(struct qp_context *ctx)
 
 static void cursor_not_behind(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     bool behind =
         (int32_t)(req->tx - ctx->qp->sq_tail) < 0 || rules_psn_diff(req->una_psn, req->tx_psn) > 0;
     if (!behind)
@@ -158,9 +158,9 @@ void requester_complete(struct qp_context *ctx, enum fabric_wc_status status)
     assert(qp->sq_tail != qp->sq_head);
     const struct send_wqe *wqe = wqe_at(ctx, qp->sq_tail);
     struct send_slot *slot = requester_slot(ctx, qp->sq_tail);
-    if (slot->started && rules_is_read_or_atomic(wqe->opcode)) {
-        assert(ctx->req.reads > 0);
-        ctx->req.reads--;
+    if (wqe->started && rules_is_read_or_atomic(wqe->opcode)) {
+        assert(ctx->req->reads > 0);
+        ctx->req->reads--;
     }
     send_slot_release(ctx->hca, slot);
     qp->sq_tail++;
@@ -176,7 +176,7 @@ void requester_fail(struct qp_context *ctx, enum fabric_wc_status status)
         return; /* a NAK for nothing */
     requester_complete(ctx, status);
     if (PLANTED(hca_dci_goes_on) && ctx->qp->type == HCA_QP_DCI) {
-        ctx->req.una_psn = ctx->req.next_psn; /* as if only one target were lost */
+        ctx->req->una_psn = ctx->req->next_psn; /* as if only one target were lost */
         context_ready(ctx);
         return;
     }
@@ -192,7 +192,7 @@ void requester_fail(struct qp_context *ctx, enum fabric_wc_status status)
  * (chapter 9.9.2.1.1). */
 bool requester_rewind(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     if (req->retry_left == 0) {
         requester_fail(ctx, FABRIC_WC_RETRY_EXC_ERR);
         return false;
@@ -213,16 +213,16 @@ bool requester_rewind(struct qp_context *ctx)
  * there is progress (chapter 9.7.5.1.2 "implied NAK"). */
 static void implied_nak(struct qp_context *ctx)
 {
-    if (ctx->req.restarting || ctx->req.rnr_waiting)
+    if (ctx->req->restarting || ctx->req->rnr_waiting)
         return;
     if (requester_rewind(ctx))
-        ctx->req.restarting = true;
+        ctx->req->restarting = true;
 }
 
 void requester_check_drained(struct qp_context *ctx)
 {
     struct qp_state *qp = ctx->qp;
-    if (qp->state != FABRIC_QPS_SQD || qp->sq_drained || ctx->req.una_psn != ctx->req.next_psn)
+    if (qp->state != FABRIC_QPS_SQD || qp->sq_drained || ctx->req->una_psn != ctx->req->next_psn)
         return;
     qp->sq_drained = true;
     if (qp->attr.en_sqd_async_notify)
@@ -234,33 +234,33 @@ static void fail_if_next(struct qp_context *ctx)
 {
     if (ctx->qp->sq_tail == ctx->qp->sq_head)
         return;
-    const struct send_slot *slot = requester_slot(ctx, ctx->qp->sq_tail);
-    if (slot->local_error)
-        requester_fail(ctx, slot->local_error);
+    const struct send_wqe *wqe = wqe_at(ctx, ctx->qp->sq_tail);
+    if (wqe->local_error)
+        requester_fail(ctx, wqe->local_error);
 }
 
 /* Everything up to psn is acknowledged. False when a READ or atomic before it has no response yet
  * (or the queue pair went): then nothing else of the packet counts. */
 static bool acknowledge(struct qp_context *ctx, uint32_t psn)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     struct qp_state *qp = ctx->qp;
     uint32_t una = req->una_psn;
     bool complete = true;
     while (complete && qp->sq_tail != qp->sq_head) {
-        const struct send_slot *slot = requester_slot(ctx, qp->sq_tail);
-        if (!slot->started || rules_psn_diff(psn, slot->start_psn) < 0)
+        const struct send_wqe *wqe = wqe_at(ctx, qp->sq_tail);
+        if (!wqe->started || rules_psn_diff(psn, wqe->start_psn) < 0)
             break;
-        bool reads = rules_is_read_or_atomic(wqe_at(ctx, qp->sq_tail)->opcode);
-        if (reads && rules_psn_diff(psn, slot->first_psn) >= 0 && !PLANTED(hca_implied_nak)) {
+        bool reads = rules_is_read_or_atomic(wqe->opcode);
+        if (reads && rules_psn_diff(psn, wqe->first_psn) >= 0 && !PLANTED(hca_implied_nak)) {
             complete = rules_psn_diff(psn, req->una_psn) < 0;
             break;
         }
-        if (rules_psn_diff(psn, slot->last_psn) < 0) {
+        if (rules_psn_diff(psn, wqe->last_psn) < 0) {
             req->una_psn = rules_psn_add(psn, 1);
             break;
         }
-        req->una_psn = rules_psn_add(slot->last_psn, 1);
+        req->una_psn = rules_psn_add(wqe->last_psn, 1);
         requester_complete(ctx, FABRIC_WC_SUCCESS);
     }
     cursor_not_behind(ctx);
@@ -274,20 +274,19 @@ static bool acknowledge(struct qp_context *ctx, uint32_t psn)
 
 static void take_read_response(struct qp_context *ctx, const struct packet *packet)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     struct qp_state *qp = ctx->qp;
     uint32_t psn = packet->psn;
     if (qp->sq_tail == qp->sq_head)
         return;
     struct send_wqe *wqe = wqe_at(ctx, qp->sq_tail);
-    const struct send_slot *slot = requester_slot(ctx, qp->sq_tail);
-    if (!slot->started || wqe->opcode != HCA_WR_RDMA_READ ||
-        rules_psn_diff(psn, slot->first_psn) < 0 || rules_psn_diff(psn, slot->last_psn) > 0)
+    if (!wqe->started || wqe->opcode != HCA_WR_RDMA_READ ||
+        rules_psn_diff(psn, wqe->first_psn) < 0 || rules_psn_diff(psn, wqe->last_psn) > 0)
         return;
     assert(psn == req->una_psn); /* everything before it is acknowledged */
-    uint32_t offset = (uint32_t)rules_psn_diff(psn, slot->first_psn) * ctx->mtu;
-    bool last = psn == slot->last_psn;
-    uint32_t expected = last ? wqe->length - offset : ctx->mtu;
+    uint32_t offset = (uint32_t)rules_psn_diff(psn, wqe->first_psn) * ctx->path->mtu;
+    bool last = psn == wqe->last_psn;
+    uint32_t expected = last ? wqe->length - offset : ctx->path->mtu;
     if (packet->payload_length != expected) {
         requester_fail(ctx, FABRIC_WC_LOC_LEN_ERR);
         return;
@@ -314,9 +313,8 @@ static void take_atomic_response(struct qp_context *ctx, const struct packet *pa
     if (qp->sq_tail == qp->sq_head)
         return;
     struct send_wqe *wqe = wqe_at(ctx, qp->sq_tail);
-    const struct send_slot *slot = requester_slot(ctx, qp->sq_tail);
     bool atomic = rules_is_read_or_atomic(wqe->opcode) && wqe->opcode != HCA_WR_RDMA_READ;
-    if (!slot->started || !atomic || packet->psn != slot->first_psn)
+    if (!wqe->started || !atomic || packet->psn != wqe->first_psn)
         return;
     uint8_t bytes[8];
     memcpy(bytes, &packet->swap_add, sizeof(bytes));
@@ -324,7 +322,7 @@ static void take_atomic_response(struct qp_context *ctx, const struct packet *pa
         requester_fail(ctx, FABRIC_WC_LOC_PROT_ERR);
         return;
     }
-    ctx->req.una_psn = rules_psn_add(packet->psn, 1);
+    ctx->req->una_psn = rules_psn_add(packet->psn, 1);
     requester_complete(ctx, FABRIC_WC_SUCCESS);
     cursor_not_behind(ctx);
     timer_progress(ctx);
@@ -332,7 +330,7 @@ static void take_atomic_response(struct qp_context *ctx, const struct packet *pa
 
 static void take_rnr(struct qp_context *ctx, uint8_t code)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     if (req->rnr_waiting)
         return;
     if (!rules_rnr_endless(ctx->qp->attr.rnr_retry)) {
@@ -364,7 +362,7 @@ static void take_acknowledge(struct qp_context *ctx, const struct packet *packet
             return;
         if (value != RULES_NAK_PSN_SEQUENCE)
             requester_fail(ctx, rules_nak_status(value));
-        else if (!ctx->req.rnr_waiting || PLANTED(hca_nak_ends_rnr_wait))
+        else if (!ctx->req->rnr_waiting || PLANTED(hca_nak_ends_rnr_wait))
             requester_rewind(ctx); /* after an RNR wait all is sent again anyway */
         return;
     default:
@@ -374,7 +372,7 @@ static void take_acknowledge(struct qp_context *ctx, const struct packet *packet
 
 void requester_response(struct qp_context *ctx, struct packet *packet)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     uint8_t state = ctx->qp->state;
     bool live = state == FABRIC_QPS_RTS || state == FABRIC_QPS_SQD;
     /* Chapter 9.7.5.1.1: neither older than the oldest nor newer than what was sent. */

@@ -20,7 +20,7 @@ static uint32_t resource_limit(const struct qp_context *ctx)
 
 static struct resource *resource_at(struct qp_context *ctx, uint32_t counter)
 {
-    return &ctx->rsp.resources[counter % ENGINE_RESOURCES];
+    return &ctx->rsp->resources[counter % RESPONDER_RESOURCES];
 }
 
 static uint32_t psn_count(const struct resource *resource)
@@ -28,32 +28,39 @@ static uint32_t psn_count(const struct resource *resource)
     return (uint32_t)rules_psn_diff(resource->last_psn, resource->first_psn) + 1;
 }
 
-static void resource_clear(struct hca *hca, struct resource *resource)
+static struct payload **answer_of(struct qp_context *ctx, const struct resource *resource)
 {
-    if (resource->payload)
-        payload_give_back(hca, resource->payload);
+    return &ctx->answers[resource - ctx->rsp->resources];
+}
+
+static void resource_clear(struct qp_context *ctx, struct resource *resource)
+{
+    struct payload **answer = answer_of(ctx, resource);
+    if (*answer)
+        payload_give_back(ctx->hca, *answer);
+    *answer = NULL;
     memset(resource, 0, sizeof(*resource));
 }
 
 void resources_drop(struct qp_context *ctx)
 {
-    for (uint32_t i = 0; i < ENGINE_RESOURCES; i++)
-        resource_clear(ctx->hca, &ctx->rsp.resources[i]);
-    ctx->rsp.pending = ctx->rsp.unanswered = 0;
+    for (uint32_t i = 0; i < RESPONDER_RESOURCES; i++)
+
+        ctx->rsp->pending = ctx->rsp->unanswered = 0;
 }
 
 /* Null: all are still busy. One whose answer is only being repeated is not: the peer had it all,
  * or it would send no new request (chapter 9.7.5.1.5). */
 static struct resource *resource_take(struct qp_context *ctx, struct packet *packet)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     uint32_t busy = PLANTED(hca_repetition_keeps_resource) ? rsp->pending : rsp->unanswered;
     if (busy >= resource_limit(ctx) && !PLANTED(hca_resources_unlimited))
         return NULL;
     struct resource *resource = resource_at(ctx, rsp->resource_head);
     rsp->pending -= resource->pending;
     rsp->unanswered -= resource->used && !resource->answered;
-    resource_clear(ctx->hca, resource);
+    resource_clear(ctx, resource);
     rsp->resource_head++;
     rsp->unanswered++;
     resource->used = true;
@@ -67,11 +74,11 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
 
 static void resource_answer(struct qp_context *ctx, uint32_t counter)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     struct resource *resource = resource_at(ctx, counter);
     if (rsp->pending == 0 || (int32_t)(counter - rsp->answering) < 0)
         rsp->answering = counter;
-    assert(resource->used && rsp->pending <= ENGINE_RESOURCES);
+    assert(resource->used && rsp->pending <= RESPONDER_RESOURCES);
     if (!resource->pending)
         rsp->pending++;
     resource->pending = true;
@@ -98,7 +105,7 @@ static void refuse(struct qp_context *ctx, struct packet *packet, enum rules_nak
 
 static void executed(struct qp_context *ctx, struct packet *packet, struct resource *resource)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     rsp->position += psn_count(resource);
     rsp->epsn = rules_psn_add(resource->last_psn, 1);
     rsp->msn = rules_psn_add(rsp->msn, 1);
@@ -117,7 +124,7 @@ void resource_read(struct qp_context *ctx, struct packet *packet)
         refuse(ctx, packet, RULES_NAK_INVALID_REQUEST); /* chapter 9.7.4.1.7 */
         return;
     }
-    uint32_t packets = rules_packet_count(packet->dma_length, ctx->mtu);
+    uint32_t packets = rules_packet_count(packet->dma_length, ctx->path->mtu);
     resource->last_psn = rules_psn_add(packet->psn, packets - 1);
     executed(ctx, packet, resource);
 }
@@ -137,7 +144,7 @@ void resource_atomic(struct qp_context *ctx, struct packet *packet)
         refuse(ctx, packet, RULES_NAK_INVALID_REQUEST);
         return;
     }
-    uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
+    uint8_t *at = key_host(state_key(&ctx->hca->state, packet->rkey), packet->va);
     uint64_t value;
     memcpy(&value, at, sizeof(value));
     resource->result = value;
@@ -153,7 +160,7 @@ void resource_atomic(struct qp_context *ctx, struct packet *packet)
 static bool is_repetition(const struct qp_context *ctx, const struct resource *resource,
                           const struct packet *packet)
 {
-    const struct responder *rsp = &ctx->rsp;
+    const struct responder *rsp = ctx->rsp;
     bool atomic = rules_opcode(packet->opcode)->kind == RULES_ATOMIC;
     if (!resource->used || resource->atomic != atomic || resource->rkey != packet->rkey)
         return false;
@@ -165,14 +172,14 @@ static bool is_repetition(const struct qp_context *ctx, const struct resource *r
     }
     if (index >= psn_count(resource))
         return false;
-    uint32_t offset = (uint32_t)index * ctx->mtu;
+    uint32_t offset = (uint32_t)index * ctx->path->mtu;
     return packet->va == resource->va + offset &&
            (atomic || packet->dma_length == resource->length - offset);
 }
 
 static void execute_again(struct qp_context *ctx, const struct packet *packet)
 {
-    uint8_t *at = key_host(key_find(ctx->hca, packet->rkey), packet->va);
+    uint8_t *at = key_host(state_key(&ctx->hca->state, packet->rkey), packet->va);
     uint64_t value;
     memcpy(&value, at, sizeof(value));
     value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
@@ -183,8 +190,8 @@ static void execute_again(struct qp_context *ctx, const struct packet *packet)
  * result is sent. Without the resource the request is dropped. */
 void resource_duplicate(struct qp_context *ctx, struct packet *packet)
 {
-    const uint32_t head = ctx->rsp.resource_head;
-    for (uint32_t age = 1; age <= ENGINE_RESOURCES; age++) {
+    const uint32_t head = ctx->rsp->resource_head;
+    for (uint32_t age = 1; age <= RESPONDER_RESOURCES; age++) {
         uint32_t counter = PLANTED(hca_duplicate_by_psn_alone) ? head + age : head - age;
         struct resource *resource = resource_at(ctx, counter);
         if (!is_repetition(ctx, resource, packet))
@@ -200,10 +207,10 @@ void resource_duplicate(struct qp_context *ctx, struct packet *packet)
 
 static struct resource *oldest_pending(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     assert(rsp->pending > 0);
-    if (rsp->resource_head - rsp->answering > ENGINE_RESOURCES)
-        rsp->answering = rsp->resource_head - ENGINE_RESOURCES; /* those were displaced */
+    if (rsp->resource_head - rsp->answering > RESPONDER_RESOURCES)
+        rsp->answering = rsp->resource_head - RESPONDER_RESOURCES; /* those were displaced */
     while (!resource_at(ctx, rsp->answering)->pending)
         rsp->answering++;
     assert((int32_t)(rsp->resource_head - rsp->answering) > 0);
@@ -226,25 +233,27 @@ static struct packet *build_read_response(struct qp_context *ctx, struct resourc
     if (resource->length &&
         !key_remote(ctx, resource->rkey, resource->va, resource->length, HCA_ACCESS_REMOTE_READ)) {
         resource->pending = false;
-        ctx->rsp.pending = 0;
-        ctx->rsp.epsn = psn; /* the NAK names what was not answered */
+        ctx->rsp->pending = 0;
+        ctx->rsp->epsn = psn; /* the NAK names what was not answered */
         responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
         return NULL;
     }
-    uint32_t offset = (uint32_t)rules_psn_diff(psn, resource->first_psn) * ctx->mtu;
+    uint32_t offset = (uint32_t)rules_psn_diff(psn, resource->first_psn) * ctx->path->mtu;
     bool first = !resource->sending;
     struct packet *packet = context_packet(ctx, read_operation(resource, psn, first), psn);
     if (resource->length) {
-        if (!resource->payload)
-            resource->payload = payload_new(
-                hca->net, key_host(key_find(hca, resource->rkey), resource->va), resource->length);
+        struct payload **answer = answer_of(ctx, resource);
+        if (!*answer)
+            *answer = payload_new(hca->net,
+                                  key_host(state_key(&hca->state, resource->rkey), resource->va),
+                                  resource->length);
         uint32_t left = resource->length - offset;
-        packet->payload = payload_ref(resource->payload);
+        packet->payload = payload_ref(*answer);
         packet->payload_offset = offset;
-        packet->payload_length = left < ctx->mtu ? left : ctx->mtu;
+        packet->payload_length = left < ctx->path->mtu ? left : ctx->path->mtu;
     }
     packet->syndrome = RULES_ACK;
-    packet->msn = ctx->rsp.msn;
+    packet->msn = ctx->rsp->msn;
     resource->sending = true;
     return packet;
 }
@@ -254,7 +263,7 @@ static struct packet *build_atomic_ack(struct qp_context *ctx, const struct reso
     struct packet *packet = context_packet(ctx, BTH_ATOMIC_ACKNOWLEDGE, resource->first_psn);
     packet->swap_add = resource->result;
     packet->syndrome = RULES_ACK;
-    packet->msn = ctx->rsp.msn;
+    packet->msn = ctx->rsp->msn;
     return packet;
 }
 
@@ -265,14 +274,14 @@ struct packet *resource_next(struct qp_context *ctx)
         resource->atomic ? build_atomic_ack(ctx, resource) : build_read_response(ctx, resource);
     if (!packet)
         return NULL;
-    assert(ctx->rsp.pending > 0);
+    assert(ctx->rsp->pending > 0);
     if (resource->cursor == resource->last_psn) {
         resource->pending = resource->sending = false;
-        ctx->rsp.unanswered -= !resource->answered;
+        ctx->rsp->unanswered -= !resource->answered;
         resource->answered = true;
-        ctx->rsp.pending--;
+        ctx->rsp->pending--;
     }
     resource->cursor = rules_psn_add(resource->cursor, 1);
-    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
+    packet_finish(port_of(ctx->hca, ctx->path->port_num), packet);
     return packet;
 }

@@ -12,17 +12,17 @@
 
 void responder_reset(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     landing_abandon(ctx);
     resources_drop(ctx);
     memset(rsp, 0, sizeof(*rsp));
     rsp->epsn = ctx->qp->attr.rq_psn;
-    rsp->previous = ENGINE_NO_OPCODE;
+    rsp->previous = RESPONDER_NO_OPCODE;
 }
 
 void responder_ack(struct qp_context *ctx, uint32_t psn)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     if (rsp->ack == ACK_NAK)
         return;
     rsp->ack = ACK_ACK; /* replaces one not yet sent: coalescing, chapter 9.7.5.1.2 */
@@ -33,7 +33,7 @@ void responder_ack(struct qp_context *ctx, uint32_t psn)
 
 static void send_nak(struct qp_context *ctx, uint8_t syndrome)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     rsp->ack = ACK_NAK;
     rsp->ack_psn = rsp->epsn;
     rsp->ack_syndrome = syndrome;
@@ -47,7 +47,7 @@ void responder_nak(struct qp_context *ctx, enum rules_nak nak)
     assert(nak != RULES_NAK_PSN_SEQUENCE);
     landing_abandon(ctx);
     send_nak(ctx, (uint8_t)(RULES_NAK | (uint8_t)nak));
-    ctx->rsp.fatal = true;
+    ctx->rsp->fatal = true;
 }
 
 /* After the NAK left: the affiliated event of chapter 11.6.3.1 and the error state. A DC target
@@ -56,38 +56,39 @@ static void end_after_nak(struct qp_context *ctx, uint8_t syndrome)
 {
     enum rules_nak nak = syndrome & 0x1f;
     if (ctx->dcr) {
-        ctx->dcr_closed = true;
+        ctx->dcr->closed = true;
         resources_drop(ctx);
-        if (ctx->rsp.has_recv)
+        if (ctx->rsp->has_recv)
             qp_flush_recvs(ctx);
         return;
     }
     if (nak == RULES_NAK_REMOTE_ACCESS && !PLANTED(hca_access_error_untold))
         event_qp(ctx, FABRIC_ASYNC_QP_ACCESS_ERR);
-    else if (nak == RULES_NAK_INVALID_REQUEST && !ctx->rsp.recv_failed)
+    else if (nak == RULES_NAK_INVALID_REQUEST && !ctx->rsp->recv_failed)
         event_qp(ctx, FABRIC_ASYNC_QP_REQ_ERR);
     qp_enter_error(ctx);
 }
 
 static struct packet *build_ack(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
-    enum ack_kind kind = rsp->ack;
+    struct responder *rsp = ctx->rsp;
+    bool nak = rsp->ack == ACK_NAK;
     uint8_t syndrome = rsp->ack_syndrome;
     rsp->ack = ACK_NONE;
     struct packet *packet = context_packet(ctx, BTH_ACKNOWLEDGE, rsp->ack_psn);
     packet->syndrome = syndrome;
     packet->msn = rsp->msn;
-    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
-    if (kind == ACK_NAK && rsp->fatal)
+    packet_finish(port_of(ctx->hca, ctx->path->port_num), packet);
+    if (nak && rsp->fatal)
         end_after_nak(ctx, syndrome);
     return packet;
 }
 
 struct packet *responder_next(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
-    if (ctx->qp->state < FABRIC_QPS_RTR || ctx->qp->state == FABRIC_QPS_ERR || ctx->dcr_closed)
+    struct responder *rsp = ctx->rsp;
+    if (ctx->qp->state < FABRIC_QPS_RTR || ctx->qp->state == FABRIC_QPS_ERR ||
+        (ctx->dcr && ctx->dcr->closed))
         return NULL;
     if (rsp->pending) {
         struct packet *packet = resource_next(ctx);
@@ -102,7 +103,7 @@ struct packet *responder_next(struct qp_context *ctx)
 /* A receive for the message under way; without one the sender is told to wait (RNR NAK). */
 static bool need_recv(struct qp_context *ctx)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     if (rsp->has_recv)
         return true;
     if (qp_take_recv(ctx, &rsp->recv)) {
@@ -117,7 +118,7 @@ static bool need_recv(struct qp_context *ctx)
 /* The receive itself was wrong: it completes with the error, the sender gets the NAK. */
 static void recv_error(struct qp_context *ctx, enum fabric_wc_status status, enum rules_nak nak)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     assert(rsp->has_recv && status != FABRIC_WC_SUCCESS);
     struct hca_wc wc = {.status = (uint8_t)status};
     cq_push_recv(ctx, &rsp->recv, &wc, false);
@@ -128,7 +129,7 @@ static void recv_error(struct qp_context *ctx, enum fabric_wc_status status, enu
 
 static void complete_recv(struct qp_context *ctx, const struct packet *packet, bool write)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     struct hca_wc wc = {.status = FABRIC_WC_SUCCESS,
                         .opcode = write ? HCA_WC_RECV_RDMA_WITH_IMM : HCA_WC_RECV,
                         .byte_len = write ? rsp->write_length : rsp->recv_offset,
@@ -144,7 +145,7 @@ static void complete_recv(struct qp_context *ctx, const struct packet *packet, b
 static bool execute_send(struct qp_context *ctx, const struct packet *packet,
                          const struct rules_opcode *op)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     if (!need_recv(ctx))
         return false;
     if (packet->payload_length > rsp->recv.length - rsp->recv_offset) {
@@ -175,9 +176,9 @@ static bool write_allowed(struct qp_context *ctx, const struct packet *packet)
 
 static void write_begin(struct qp_context *ctx, const struct packet *packet)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     rsp->rkey = packet->rkey;
-    rsp->key = packet->dma_length ? key_find(ctx->hca, packet->rkey) : NULL;
+    ctx->write_key = packet->dma_length ? state_key(&ctx->hca->state, packet->rkey) : NULL;
     rsp->write_va = packet->va;
     rsp->write_left = rsp->write_length = packet->dma_length;
     landing_begin(ctx);
@@ -187,7 +188,7 @@ static void write_begin(struct qp_context *ctx, const struct packet *packet)
 static bool execute_write(struct qp_context *ctx, struct packet *packet,
                           const struct rules_opcode *op)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     bool last = (op->place & RULES_LAST) != 0;
     if (op->place & RULES_FIRST) {
         if (!write_allowed(ctx, packet)) {
@@ -202,7 +203,7 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
         return false;
     }
     /* The key may have been taken back since the first packet. */
-    if (length && !key_lives(rsp->key, rsp->rkey) && !PLANTED(hca_key_checked_once) &&
+    if (length && !key_lives(ctx->write_key, rsp->rkey) && !PLANTED(hca_key_checked_once) &&
         !PLANTED(hca_stale_key)) {
         responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
         return false;
@@ -226,16 +227,16 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
 
 static void comm_established(struct qp_context *ctx)
 {
-    if (ctx->rsp.comm_est)
+    if (ctx->rsp->comm_est)
         return;
-    ctx->rsp.comm_est = true;
+    ctx->rsp->comm_est = true;
     if (ctx->qp->state == FABRIC_QPS_RTR && !ctx->dcr && !PLANTED(hca_comm_est_untold))
         event_qp(ctx, FABRIC_ASYNC_COMM_EST); /* chapter 11.6.3.1 */
 }
 
 static void execute(struct qp_context *ctx, struct packet *packet, const struct rules_opcode *op)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     bool ack_request = packet->ack_request;
     uint8_t operation = packet->opcode & 0x1f;
     uint32_t psn = packet->psn;
@@ -253,7 +254,7 @@ static void execute(struct qp_context *ctx, struct packet *packet, const struct 
     rsp->epsn = rules_psn_add(psn, 1);
     rsp->position++;
     bool last = (op->place & RULES_LAST) != 0;
-    rsp->previous = last ? ENGINE_NO_OPCODE : operation;
+    rsp->previous = last ? RESPONDER_NO_OPCODE : operation;
     if (last)
         rsp->msn = rules_psn_add(rsp->msn, 1);
     if (ack_request)
@@ -263,7 +264,7 @@ static void execute(struct qp_context *ctx, struct packet *packet, const struct 
 /* Chapter 9.7.5.1.4: sends and writes are answered again, not executed again. */
 static void duplicate(struct qp_context *ctx, struct packet *packet, const struct rules_opcode *op)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     if (PLANTED(hca_duplicate_executed) && op->kind == RULES_WRITE && op->place == RULES_ONLY) {
         write_begin(ctx, packet);
         landing_packet(ctx, packet);
@@ -278,7 +279,7 @@ static void duplicate(struct qp_context *ctx, struct packet *packet, const struc
 
 void responder_request(struct qp_context *ctx, struct packet *packet)
 {
-    struct responder *rsp = &ctx->rsp;
+    struct responder *rsp = ctx->rsp;
     struct hca *hca = ctx->hca;
     const struct rules_opcode *op = rules_opcode(packet->opcode);
     if (rsp->fatal) {
@@ -302,7 +303,7 @@ void responder_request(struct qp_context *ctx, struct packet *packet)
     if (rsp->ack == ACK_NAK)
         rsp->ack = ACK_NONE; /* not needed any more */
     if (op->kind == RULES_UNKNOWN || !rules_sequence(rsp->previous, packet->opcode & 0x1f) ||
-        (op->payload && !rules_payload_length(op->place, packet->payload_length, ctx->mtu))) {
+        (op->payload && !rules_payload_length(op->place, packet->payload_length, ctx->path->mtu))) {
         responder_nak(ctx, RULES_NAK_INVALID_REQUEST);
         packet_drop(hca, packet, "invalid request");
         return;

@@ -1,71 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fabric_sim/hca/state.h"
 
-#include <assert.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "src/fabric/planted.h"
 
 #define INDEX_BITS 20u
 #define INDEX_MASK ((1u << INDEX_BITS) - 1)
-
-static void *must(void *memory)
-{
-    if (!memory)
-        abort(); /* a world without memory cannot be judged */
-    return memory;
-}
-
-void hca_arena_free(struct hca_arena *arena)
-{
-    for (uint32_t i = 1; i < arena->count; i++)
-        free(arena->chunks[i]);
-    free(arena->chunks);
-    free(arena->sizes);
-    memset(arena, 0, sizeof(*arena));
-}
-
-static void hca_arena_grow(struct hca_arena *arena)
-{
-    uint32_t capacity = arena->capacity ? arena->capacity * 2 : 32;
-    arena->chunks = must(realloc(arena->chunks, capacity * sizeof(arena->chunks[0])));
-    arena->sizes = must(realloc(arena->sizes, capacity * sizeof(arena->sizes[0])));
-    arena->capacity = capacity;
-}
-
-uint32_t hca_arena_chunk(struct hca_arena *arena, size_t bytes)
-{
-    assert(bytes > 0);
-    uint32_t number = arena->free_number ? arena->free_number : 1;
-    while (number < arena->count && arena->chunks[number])
-        number++;
-    if (number >= arena->count) {
-        if (number >= arena->capacity)
-            hca_arena_grow(arena);
-        arena->chunks[0] = NULL;
-        arena->count = number + 1;
-    }
-    arena->chunks[number] = must(calloc(1, bytes));
-    arena->sizes[number] = bytes;
-    arena->bytes += bytes;
-    arena->free_number = number + 1;
-    return number;
-}
-
-void hca_arena_drop(struct hca_arena *arena, uint32_t chunk)
-{
-    assert(chunk > 0 && chunk < arena->count && arena->chunks[chunk]);
-    free(arena->chunks[chunk]);
-    arena->chunks[chunk] = NULL;
-    arena->bytes -= arena->sizes[chunk];
-    if (chunk < arena->free_number)
-        arena->free_number = chunk;
-}
-
-void *hca_arena_at(const struct hca_arena *arena, uint32_t chunk)
-{
-    assert(chunk > 0 && chunk < arena->count && arena->chunks[chunk]);
-    return arena->chunks[chunk];
-}
+#define QPN_GENERATION_BITS 8u
+/* A key names index and generation; its value is scrambled so that a stranger cannot guess the
+ * next one. */
+#define KEY_GENERATION_BITS 12u
 
 void table_init(struct table *table, uint32_t item_size, uint32_t max)
 {
@@ -94,27 +40,36 @@ void *table_at(const struct hca_arena *arena, const struct table *table, uint32_
     return base + (size_t)offset * table->item_size;
 }
 
+/* The chunk that the index lies in exists afterwards, or the arena is full. */
+static bool make_chunk(struct hca_arena *arena, struct table *table, uint32_t index)
+{
+    uint32_t offset;
+    uint32_t n = chunk_of(index, &offset);
+    if (!table->chunks[n])
+        table->chunks[n] = hca_arena_chunk(arena, (uint64_t)table->item_size * TABLE_FIRST << n);
+    return table->chunks[n] != 0;
+}
+
+static uint32_t take_rested(const struct hca_arena *arena, struct table *table)
+{
+    uint32_t index = table->free_head - 1;
+    const struct slot *first = table_at(arena, table, index);
+    table->free_head = first->next_free;
+    table->free_count--;
+    if (!table->free_head)
+        table->free_tail = 0;
+    return index;
+}
+
 void *table_take(struct hca_arena *arena, struct table *table)
 {
     uint32_t index;
     /* A slot rests while others are fresh or enough of them rest: late reuse of what it names. */
     bool fresh = table->used < table->max && table->free_count < 64;
+    fresh = fresh && make_chunk(arena, table, table->used);
     if (!fresh && table->free_count == 0)
         return NULL;
-    if (fresh) {
-        index = table->used++;
-        uint32_t offset;
-        uint32_t n = chunk_of(index, &offset);
-        if (!table->chunks[n])
-            table->chunks[n] = hca_arena_chunk(arena, (size_t)table->item_size * TABLE_FIRST << n);
-    } else {
-        index = table->free_head - 1;
-        struct slot *first = table_at(arena, table, index);
-        table->free_head = first->next_free;
-        table->free_count--;
-        if (!table->free_head)
-            table->free_tail = 0;
-    }
+    index = fresh ? table->used++ : take_rested(arena, table);
     struct slot *slot = table_at(arena, table, index);
     assert(slot->id == 0);
     uint32_t generation = slot->generation + 1;
@@ -181,103 +136,210 @@ uint32_t unscramble(const struct scramble *s, uint32_t value)
     return (value - s->add) * s->inverse & s->mask;
 }
 
-uint32_t ring_depth(uint32_t limit)
+/* ------------------------------------------------------------------ the device */
+
+static void init_tables(struct device_state *device, const struct hca_profile *limits)
 {
-    assert(limit <= 1u << 30);
-    uint32_t depth = 1;
-    while (depth < limit)
-        depth *= 2;
-    return depth;
+    table_init(&device->pds, sizeof(struct pd_state), limits->max_pd);
+    table_init(&device->keys, sizeof(struct key_state), limits->max_mr + limits->max_mw - 2);
+    table_init(&device->cqs, sizeof(struct cq_state), limits->max_cq);
+    table_init(&device->srqs, sizeof(struct srq_state), limits->max_srq);
+    table_init(&device->qps, sizeof(struct qp_state), limits->max_qp);
+    table_init(&device->ahs, sizeof(struct ah_state), limits->max_ah);
+    table_init(&device->mcasts, sizeof(struct mcast_state), limits->max_mcast_attach);
+    table_init(&device->dcrs, sizeof(struct dcr_state), INDEX_MASK - 1);
 }
 
-/* wr_id, sge_count, length, then the entries. */
-struct recv_head {
-    uint64_t wr_id;
-    uint32_t sge_count, length;
-};
-
-uint32_t recv_stride(uint32_t max_sge)
+void state_create(struct hca_state *state, void *base, size_t size,
+                  const struct hca_profile *profile)
 {
-    assert(max_sge <= FABRIC_MAX_SGE);
-    return (uint32_t)(sizeof(struct recv_head) + max_sge * sizeof(struct hca_sge));
+    assert(state && profile);
+    hca_arena_create(&state->arena, base, size);
+    uint32_t root = hca_arena_chunk(&state->arena, sizeof(struct device_state));
+    assert(root); /* the first segment holds it */
+    state->arena.head->root = root;
+    state->device = hca_arena_at(&state->arena, root);
+    snprintf(state->device->profile, sizeof(state->device->profile), "%s", profile->name);
+    init_tables(state->device, profile);
 }
 
-void recv_ring_init(struct hca_arena *arena, struct recv_ring *rq, uint32_t max_wr,
-                    uint32_t max_sge)
+bool state_open(struct hca_state *state, void *base, size_t size)
 {
-    assert(max_wr > 0);
-    memset(rq, 0, sizeof(*rq));
-    rq->limit = max_wr;
-    rq->depth = ring_depth(max_wr);
-    rq->max_sge = max_sge;
-    rq->ring = hca_arena_chunk(arena, (size_t)rq->depth * recv_stride(max_sge));
-}
-
-void recv_ring_drop(struct hca_arena *arena, struct recv_ring *rq)
-{
-    if (rq->ring)
-        hca_arena_drop(arena, rq->ring);
-    memset(rq, 0, sizeof(*rq));
-}
-
-static uint8_t *recv_at(const struct hca_arena *arena, const struct recv_ring *rq, uint32_t counter)
-{
-    uint8_t *base = hca_arena_at(arena, rq->ring);
-    return base + (size_t)(counter & (rq->depth - 1)) * recv_stride(rq->max_sge);
-}
-
-void recv_ring_put(const struct hca_arena *arena, struct recv_ring *rq,
-                   const struct hca_recv_wr *wr)
-{
-    assert(wr->sge_count <= rq->max_sge && rq->head - rq->tail < rq->depth);
-    uint8_t *at = recv_at(arena, rq, rq->head++);
-    struct recv_head head = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
-    for (uint32_t i = 0; i < wr->sge_count; i++)
-        head.length += wr->sges[i].length;
-    memcpy(at, &head, sizeof(head));
-    if (wr->sge_count)
-        memcpy(at + sizeof(head), wr->sges, wr->sge_count * sizeof(wr->sges[0]));
-}
-
-bool recv_ring_take(const struct hca_arena *arena, struct recv_ring *rq, struct recv_wqe *out)
-{
-    if (rq->head == rq->tail)
+    assert(state);
+    struct hca_arena arena;
+    if (!hca_arena_open(&arena, base, size))
         return false;
-    const uint8_t *at = recv_at(arena, rq, rq->tail++);
-    struct recv_head head;
-    memcpy(&head, at, sizeof(head));
-    assert(head.sge_count <= FABRIC_MAX_SGE);
-    out->wr_id = head.wr_id;
-    out->sge_count = head.sge_count;
-    out->length = head.length;
-    memcpy(out->sges, at + sizeof(head), head.sge_count * sizeof(out->sges[0]));
+    if (!arena.head->root) {
+        hca_arena_close(&arena);
+        return false;
+    }
+    state->arena = arena;
+    state->device = hca_arena_at(&state->arena, arena.head->root);
     return true;
 }
 
-/* Bytes that the oldest receive takes; 0 when there is none. */
-uint32_t recv_ring_next_length(const struct hca_arena *arena, const struct recv_ring *rq)
+void state_close(struct hca_state *state)
 {
-    if (rq->head == rq->tail)
-        return 0;
-    struct recv_head head;
-    memcpy(&head, recv_at(arena, rq, rq->tail), sizeof(head));
-    return head.length;
+    hca_arena_close(&state->arena);
+    state->device = NULL;
 }
 
-struct send_wqe *send_ring_at(const struct hca_arena *arena, const struct qp_state *qp,
-                              uint32_t counter)
+struct port_state *state_port(const struct hca_state *state, uint8_t port_num)
 {
-    uint8_t *base = hca_arena_at(arena, qp->sq);
-    return (struct send_wqe *)(void *)(base +
-                                       (size_t)(counter & (qp->sq_depth - 1)) * qp->sq_stride);
+    assert(port_num >= 1 && port_num <= state->device->port_count);
+    struct port_state *ports = hca_arena_at(&state->arena, state->device->ports);
+    return &ports[port_num - 1];
 }
 
-struct hca_sge *send_wqe_sges(struct send_wqe *wqe)
+/* ------------------------------------------------------------------ finding, naming */
+
+struct qp_state *state_qp(const struct hca_state *state, uint32_t id)
 {
-    return (struct hca_sge *)(void *)(wqe + 1);
+    return table_find(&state->arena, &state->device->qps, id);
 }
 
-uint8_t *send_wqe_inline(const struct qp_state *qp, struct send_wqe *wqe)
+uint32_t state_qp_index(const struct hca_state *state, uint32_t qp_num)
 {
-    return (uint8_t *)(send_wqe_sges(wqe) + qp->max_send_sge);
+    return unscramble(&state->device->qpn_scramble, qp_num) >> QPN_GENERATION_BITS;
+}
+
+struct qp_state *state_qp_by_number(const struct hca_state *state, uint32_t qp_num)
+{
+    uint32_t index = state_qp_index(state, qp_num);
+    if (index >= state->device->qps.used)
+        return NULL;
+    struct qp_state *qp = table_at(&state->arena, &state->device->qps, index);
+    return qp->slot.id && qp->qp_num == qp_num ? qp : NULL;
+}
+
+struct key_state *state_key(const struct hca_state *state, uint32_t key)
+{
+    const struct device_state *device = state->device;
+    uint32_t index = unscramble(&device->key_scramble, key) >> KEY_GENERATION_BITS;
+    if (index >= device->keys.used)
+        return NULL;
+    struct key_state *found = table_at(&state->arena, &device->keys, index);
+    if (PLANTED(hca_stale_key) && found->length)
+        return found;
+    return found->slot.id && found->key == key ? found : NULL;
+}
+
+struct transport_state *state_transport(const struct hca_state *state, const struct qp_state *qp)
+{
+    assert(qp->slot.id && qp->transport);
+    return hca_arena_at(&state->arena, qp->transport);
+}
+
+void state_qp_number(struct hca_state *state, struct qp_state *qp)
+{
+    const uint32_t mask = (1u << QPN_GENERATION_BITS) - 1;
+    uint32_t index = slot_index(&qp->slot);
+    do { /* 0 and 1 are the management queue pairs, all ones is multicast (chapter 9.2) */
+        uint32_t generation = qp->slot.generation & mask;
+        qp->qp_num =
+            scramble(&state->device->qpn_scramble, index << QPN_GENERATION_BITS | generation);
+        if (qp->qp_num > 1 && qp->qp_num != 0xffffff)
+            break;
+        qp->slot.generation++;
+    } while (true);
+}
+
+static uint32_t key_value(const struct hca_state *state, const struct key_state *key)
+{
+    uint32_t index = slot_index(&key->slot);
+    uint32_t generation = key->slot.generation & ((1u << KEY_GENERATION_BITS) - 1);
+    return scramble(&state->device->key_scramble, index << KEY_GENERATION_BITS | generation);
+}
+
+void state_key_value(struct hca_state *state, struct key_state *key)
+{
+    key->key = key_value(state, key);
+    if (key->key == 0 || key->key == UINT32_MAX) { /* read as "no key" by many programs */
+        key->slot.generation++;
+        key->key = key_value(state, key);
+    }
+}
+
+void state_key_end(struct hca_state *state, struct key_state *key)
+{
+    struct device_state *device = state->device;
+    if (key->kind == KEY_MW) {
+        struct key_state *region = table_find(&state->arena, &device->keys, key->mr);
+        assert(region && region->windows > 0);
+        region->windows--;
+    } else {
+        struct pd_state *pd = table_find(&state->arena, &device->pds, key->pd);
+        assert(pd && pd->users > 0 && key->windows == 0);
+        pd->users--;
+    }
+    table_put(&state->arena, &device->keys, key->slot.id);
+}
+
+void state_copy_av(struct fabric_av *to, const struct fabric_av *from)
+{
+    to->dlid = from->dlid;
+    to->sl = from->sl;
+    to->src_path_bits = from->src_path_bits;
+    to->port_num = from->port_num;
+    to->is_global = from->is_global;
+    to->grh.dgid = from->grh.dgid;
+    to->grh.sgid_index = from->grh.sgid_index;
+    to->grh.hop_limit = from->grh.hop_limit;
+    to->grh.traffic_class = from->grh.traffic_class;
+    to->grh.flow_label = from->grh.flow_label;
+}
+
+/* ------------------------------------------------------------------ events */
+
+static bool event_grow(struct hca_state *state)
+{
+    struct device_state *device = state->device;
+    uint32_t capacity = device->event_capacity ? device->event_capacity * 2 : 16;
+    uint32_t chunk = hca_arena_chunk(&state->arena, (uint64_t)capacity * sizeof(struct hca_event));
+    if (!chunk)
+        return false;
+    struct hca_event *events = hca_arena_at(&state->arena, chunk);
+    uint32_t count = device->event_tail - device->event_head;
+    if (device->events) {
+        const struct hca_event *old = hca_arena_at(&state->arena, device->events);
+        for (uint32_t i = 0; i < count; i++)
+            memcpy(&events[i], &old[(device->event_head + i) & (device->event_capacity - 1)],
+                   sizeof(events[i]));
+        hca_arena_drop(&state->arena, device->events,
+                       (uint64_t)device->event_capacity * sizeof(struct hca_event));
+    }
+    device->events = chunk;
+    device->event_capacity = capacity;
+    device->event_head = 0;
+    device->event_tail = count;
+    return true;
+}
+
+bool state_event_put(struct hca_state *state, const struct hca_event *event, uint64_t now)
+{
+    struct device_state *device = state->device;
+    if (device->event_tail - device->event_head >= device->event_capacity && !event_grow(state))
+        return false;
+    struct hca_event *events = hca_arena_at(&state->arena, device->events);
+    struct hca_event *entry = &events[device->event_tail++ & (device->event_capacity - 1)];
+    entry->time = now;
+    entry->kind = event->kind;
+    entry->type = event->type;
+    entry->port_num = event->port_num;
+    entry->qp = event->qp;
+    entry->cq = event->cq;
+    entry->srq = event->srq;
+    entry->mw = event->mw;
+    entry->context = event->context;
+    return true;
+}
+
+bool state_event_take(struct hca_state *state, struct hca_event *out)
+{
+    struct device_state *device = state->device;
+    if (device->event_head == device->event_tail)
+        return false;
+    const struct hca_event *events = hca_arena_at(&state->arena, device->events);
+    *out = events[device->event_head++ & (device->event_capacity - 1)];
+    return true;
 }

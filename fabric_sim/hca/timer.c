@@ -15,14 +15,14 @@ static void timer_due(void *object, uint64_t unused)
 {
     (void)unused;
     struct qp_context *ctx = object;
-    struct requester *req = &ctx->req;
-    req->timer = 0;
+    struct requester *req = ctx->req;
+    ctx->timer = 0;
     if (!req->deadline)
         return;
     uint64_t now = sim_now(ctx->hca->sim);
     if (now < req->deadline) {
-        req->armed = req->deadline;
-        req->timer = sim_at(ctx->hca->sim, req->armed, timer_due, ctx, 0);
+        ctx->armed = req->deadline;
+        ctx->timer = sim_at(ctx->hca->sim, ctx->armed, timer_due, ctx, 0);
         return;
     }
     req->deadline = 0;
@@ -31,29 +31,29 @@ static void timer_due(void *object, uint64_t unused)
 
 static void timer_set(struct qp_context *ctx, uint64_t deadline)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     assert(deadline >= sim_now(ctx->hca->sim));
     req->deadline = deadline;
-    if (req->timer && req->armed <= deadline)
+    if (ctx->timer && ctx->armed <= deadline)
         return;
-    if (req->timer)
-        sim_cancel(ctx->hca->sim, req->timer);
-    req->armed = deadline;
-    req->timer = sim_at(ctx->hca->sim, deadline, timer_due, ctx, 0);
+    if (ctx->timer)
+        sim_cancel(ctx->hca->sim, ctx->timer);
+    ctx->armed = deadline;
+    ctx->timer = sim_at(ctx->hca->sim, deadline, timer_due, ctx, 0);
 }
 
 void timer_stop(struct qp_context *ctx)
 {
-    assert(!ctx->req.rnr_waiting || PLANTED(hca_nak_ends_rnr_wait)); /* it would never end */
-    ctx->req.deadline = 0;
+    assert(!ctx->req->rnr_waiting || PLANTED(hca_nak_ends_rnr_wait)); /* it would never end */
+    ctx->req->deadline = 0;
 }
 
 void timer_cancel(struct qp_context *ctx)
 {
-    ctx->req.deadline = 0;
-    if (ctx->req.timer)
-        sim_cancel(ctx->hca->sim, ctx->req.timer);
-    ctx->req.timer = 0;
+    ctx->req->deadline = 0;
+    if (ctx->timer)
+        sim_cancel(ctx->hca->sim, ctx->timer);
+    ctx->timer = 0;
 }
 
 /* Chapter 9.7.6.1.3: an unanswered request is detected between T and 4T. */
@@ -74,7 +74,7 @@ static uint64_t detection(struct qp_context *ctx)
 
 void timer_await(struct qp_context *ctx)
 {
-    if (ctx->req.deadline)
+    if (ctx->req->deadline)
         return;
     uint64_t interval = detection(ctx);
     if (interval)
@@ -83,7 +83,7 @@ void timer_await(struct qp_context *ctx)
 
 void timer_progress(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     if (!PLANTED(hca_retries_not_restored))
         req->retry_left = ctx->qp->attr.retry_cnt;
     req->rnr_left = ctx->qp->attr.rnr_retry;
@@ -97,15 +97,15 @@ void timer_progress(struct qp_context *ctx)
 
 void timer_rnr(struct qp_context *ctx, uint8_t code)
 {
-    assert(!ctx->req.rnr_waiting && code < 32);
-    ctx->req.rnr_waiting = true;
+    assert(!ctx->req->rnr_waiting && code < 32);
+    ctx->req->rnr_waiting = true;
     uint64_t wait = PLANTED(hca_rnr_timer) ? 10000 : rules_rnr_timer(code);
     timer_set(ctx, sim_now(ctx->hca->sim) + wait);
 }
 
 static void expire(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     if (req->rnr_waiting) {
         req->rnr_waiting = false;
         context_ready(ctx);

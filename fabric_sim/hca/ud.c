@@ -14,12 +14,12 @@
 
 static struct packet *build(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM;
-    ctx->av = wqe->av;
-    ctx->dest_qp = wqe->dest_qp;
+    ctx->path->av = wqe->av;
+    ctx->path->dest_qp = wqe->dest_qp;
     struct packet *packet =
-        context_packet(ctx, imm ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY, slot->first_psn);
+        context_packet(ctx, imm ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY, wqe->first_psn);
     packet->payload_length = wqe->length;
     if (wqe->length)
         packet->payload = payload_ref(slot->payload);
@@ -27,27 +27,27 @@ static struct packet *build(struct qp_context *ctx, struct send_wqe *wqe, struct
     packet->solicited = (wqe->flags & HCA_SEND_SOLICITED) != 0;
     /* Chapter 10.2.5: with the top bit set the queue pair's own Q_Key is used. */
     packet->qkey = wqe->qkey & 0x80000000u ? ctx->qp->attr.qkey : wqe->qkey;
-    packet_finish(port_of(ctx->hca, ctx->port_num), packet);
+    packet_finish(port_of(ctx->hca, ctx->path->port_num), packet);
     req->una_psn = req->sent_psn = req->next_psn;
     return packet;
 }
 
 struct packet *ud_next(struct qp_context *ctx)
 {
-    struct requester *req = &ctx->req;
+    struct requester *req = ctx->req;
     struct qp_state *qp = ctx->qp;
     if (qp->state != FABRIC_QPS_RTS || req->tx == qp->sq_head)
         return NULL;
-    struct send_wqe *wqe = send_ring_at(&ctx->hca->arena, qp, req->tx);
+    struct send_wqe *wqe = send_ring_at(&ctx->hca->state.arena, qp, req->tx);
     struct send_slot *slot = requester_slot(ctx, req->tx);
     assert(req->tx == qp->sq_tail);
-    ctx->mtu = fabric_mtu_bytes(port_of(ctx->hca, ctx->port_num)->info->active_mtu);
-    if (wqe->length > ctx->mtu) {
+    ctx->path->mtu = fabric_mtu_bytes(port_of(ctx->hca, ctx->path->port_num)->info->active_mtu);
+    if (wqe->length > ctx->path->mtu) {
         requester_fail(ctx, FABRIC_WC_LOC_LEN_ERR); /* chapter 9.8.3.1 */
         return NULL;
     }
     if (!request_prepare(ctx, wqe, slot)) {
-        requester_fail(ctx, slot->local_error);
+        requester_fail(ctx, wqe->local_error);
         return NULL;
     }
     struct packet *packet = build(ctx, wqe, slot);

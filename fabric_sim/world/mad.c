@@ -128,6 +128,11 @@ void mad_begin(struct mad *mad, uint8_t mad_class, uint8_t method, uint64_t tid,
     bytes_put16(mad->bytes + AT_DR_DLID, LID_PERMISSIVE);
 }
 
+bool mad_version_known(const struct mad *mad)
+{
+    return mad->bytes[AT_BASE_VERSION] == 1 && mad->bytes[AT_CLASS_VERSION] == 1;
+}
+
 uint8_t mad_hop_pointer(const struct mad *mad)
 {
     return mad->bytes[AT_HOP_POINTER];

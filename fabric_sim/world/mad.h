@@ -67,6 +67,7 @@ enum mad_attribute { /* table 112 and 138 */
 
 /* ---- header fields (tables 109, 136, 137) */
 uint8_t mad_class(const struct mad *mad);
+bool mad_version_known(const struct mad *mad); /* base and class version are ours: 1 and 1 */
 uint8_t mad_method(const struct mad *mad);
 uint16_t mad_status(const struct mad *mad); /* without the direction bit */
 uint64_t mad_tid(const struct mad *mad);

@@ -157,6 +157,7 @@ struct net_node *net_add_node(struct net *net, enum net_node_kind kind, const ch
     node->powered = true;
     node->latency = kind == NET_HCA ? 0 : NET_FORWARD_LATENCY;
     node->hoq_life = NET_HOQ_LIFE;
+    node->lft_top = NET_LFT_SIZE - 1;
     node->ports = net_memory(net, ports * sizeof(*node->ports));
     node->infos = net_memory(net, ports * sizeof(*node->infos));
     for (size_t i = 0; i < ports; i++) {
@@ -264,6 +265,13 @@ void net_set_mad_handler(struct net *net, net_mad_handler handler, void *context
 {
     net->mad_handler = handler;
     net->mad_context = context;
+}
+
+void net_set_power_handler(struct net *net, net_power_handler handler, void *context)
+{
+    assert(net);
+    net->power_handler = handler;
+    net->power_context = context;
 }
 
 void net_set_pkey_handler(struct net *net, net_pkey_handler handler, void *context)

@@ -69,10 +69,11 @@ struct net_owner {
     void (*changed)(void *context, struct net_port *port, const struct port_info *before);
     /* the port could not send earlier and can again, on `vl` */
     void (*can_send)(void *context, struct net_port *port, uint8_t vl);
-    /* the node lost its power, and with it what its ports were set to; may be null */
-    void (*power_lost)(void *context);
 };
 void net_node_set_owner(struct net_node *node, const struct net_owner *owner);
+/* Told when an InfiniBand node lost its power, and with it what it was set to. */
+typedef void (*net_power_handler)(void *context, struct net_node *node);
+void net_set_power_handler(struct net *net, net_power_handler handler, void *context);
 
 /* Management datagrams (is_mad) are handed to this where they end: at every port of a host or a
  * router, and at a switch when it is the destination or the route is directed (DLID 0xFFFF). A
@@ -100,7 +101,11 @@ void net_link_set_delay(struct net_port *from, uint64_t extra, uint64_t jitter);
 void net_link_set_reorder(struct net_port *from, uint32_t ppm);
 void net_link_set_duplicate(struct net_port *from, uint32_t ppm);
 void net_link_set_mtu(struct net_port *end, enum fabric_mtu mtu); /* packets above are discarded */
-/* Off: links go down at both ends; LIDs and, in a switch, all tables are lost. */
+/* PortPhysicalState Disabled (vol. 1, chapter 14.2.5.6): the link stays down, whatever is plugged,
+ * until it is taken back or the power goes. */
+void net_port_set_disabled(struct net_port *port, bool disabled);
+/* Off: links go down at both ends; LIDs and all tables are lost: a port begins anew with the
+ * default P_Key alone. */
 void net_node_set_power(struct net_node *node, bool on);
 /* A dead lane: what arrives at `receiver` on `vl` keeps its buffer, so the credits run out. */
 void net_lane_set_stalled(struct net_port *receiver, uint8_t vl, bool stalled);
@@ -117,6 +122,8 @@ void net_switch_set_hoq_life(struct net_node *sw, uint64_t life);
 #define NET_PORT_NONE 0xff
 uint8_t net_lft_get(const struct net_node *sw, uint16_t lid); /* NET_PORT_NONE when unset */
 void net_lft_set(struct net_node *sw, uint16_t lid, uint8_t port_num);
+/* Entries above `top` are kept but forward nothing (LinearFDBTop); at first there is no limit. */
+void net_lft_set_top(struct net_node *sw, uint16_t top);
 
 /* Multicast forwarding table, LIDs 0xC000 to 0xFFFE: bit n of position p is port 16 * p + n
  * (chapter 18.2.4.3). A packet never returns by the port it came in. */

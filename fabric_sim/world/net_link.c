@@ -109,7 +109,9 @@ void net_port_triggered(struct net_port *port)
 static bool can_train(const struct net_port *port)
 {
     const struct net_port *peer = port->peer;
-    return peer && !port->link_up && port->cable_up && port->node->powered && peer->node->powered;
+    bool disabled = peer && (port->info->disabled || peer->info->disabled);
+    return peer && !port->link_up && port->cable_up && port->node->powered && peer->node->powered &&
+           (!disabled || PLANTED(world_disabled_trains));
 }
 
 /* Both ends are up before either owner is told, so that either may send at once. */
@@ -193,15 +195,27 @@ void net_link_set_up(struct net_port *end, bool up)
         link_lost(end);
 }
 
+void net_port_set_disabled(struct net_port *port, bool disabled)
+{
+    assert(port->num > 0);
+    if (port->info->disabled == disabled)
+        return;
+    port->info->disabled = disabled;
+    if (disabled)
+        link_lost(port);
+    else
+        train(port);
+}
+
 /* What a subnet manager had set. */
 static void forget_settings(struct net_port *port)
 {
     struct port_info *info = port->info;
     assert(port->sl_maps == NULL || port->node->kind != NET_HCA);
     info->lid = info->sm_lid = 0;
-    info->lmc = info->sm_sl = info->oper_vls = 0;
+    info->lmc = info->sm_sl = info->oper_vls = info->disabled = 0;
     info->partition_enforce_in = info->partition_enforce_out = 0;
-    if (port->node->kind != NET_SWITCH)
+    if (port->node->kind != NET_SWITCH && PLANTED(world_power_keeps_pkeys))
         return;
     memset(info->pkeys, 0, sizeof(info->pkeys));
     info->pkeys[0] = NET_DEFAULT_PKEY;
@@ -221,8 +235,8 @@ static void power_lost(struct net_node *node)
         memset(node->lft, NET_PORT_NONE, node->lft_size);
     node->mft_count = 0;
     node->net->address_epoch++;
-    if (node->owner.power_lost)
-        node->owner.power_lost(node->owner.context);
+    if (node->net->power_handler)
+        node->net->power_handler(node->net->power_context, node);
 }
 
 void net_node_set_power(struct net_node *node, bool on)

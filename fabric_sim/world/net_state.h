@@ -118,6 +118,7 @@ struct net_node {
     uint64_t latency, hoq_life;
     uint8_t *lft;
     uint32_t lft_size;         /* entries held; those above are unset */
+    uint16_t lft_top;          /* the last one in force */
     struct net_mft_entry *mft; /* sorted by mlid */
     size_t mft_count, mft_capacity;
     struct net_route *routes;
@@ -142,6 +143,8 @@ struct net {
     struct net_payload_chunk *payload_chunks;
     net_mad_handler mad_handler;
     void *mad_context;
+    net_power_handler power_handler;
+    void *power_context;
     net_pkey_handler pkey_handler;
     void *pkey_context;
     uint64_t address_epoch; /* grows when GIDs, LIDs, states or cables changed */

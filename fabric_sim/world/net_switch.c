@@ -52,6 +52,20 @@ void net_lft_set(struct net_node *sw, uint16_t lid, uint8_t port_num)
     sw->lft[lid] = port_num;
 }
 
+void net_lft_set_top(struct net_node *sw, uint16_t top)
+{
+    assert(sw->kind == NET_SWITCH);
+    sw->lft_top = top;
+}
+
+/* The way to `lid` as far as the table is in force (vol. 1, chapter 18.2.4.1). */
+static uint8_t lft_forwards(const struct net_node *sw, uint16_t lid)
+{
+    if (lid > sw->lft_top && !PLANTED(world_lft_top_ignored))
+        return NET_PORT_NONE;
+    return net_lft_get(sw, lid);
+}
+
 /* The first entry whose MLID is not lower. */
 static size_t mft_place(const struct net_node *sw, uint16_t mlid)
 {
@@ -220,7 +234,7 @@ void net_switch_relay(struct net_port *in, struct packet *packet)
         relay_multicast(in, packet);
         return;
     }
-    uint8_t num = net_lft_get(sw, packet->dlid);
+    uint8_t num = lft_forwards(sw, packet->dlid);
     if (num == NET_PORT_NONE && PLANTED(world_lft_unset_forwards))
         num = sw->port_count;
     if (num == 0 || num > sw->port_count)

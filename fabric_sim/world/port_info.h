@@ -37,6 +37,7 @@ struct port_info {
     uint8_t client_reregister; /* set by the SM, cleared when the event was raised */
     uint8_t grh_required;
     uint8_t is_sm;
+    uint8_t disabled; /* PortPhysicalState Disabled: no link, cable or not */
     uint8_t subnet_timeout;
     uint8_t partition_enforce_in, partition_enforce_out; /* switch ports */
     uint32_t rate_mbps;                                  /* data rate, Mbit/s */

@@ -48,6 +48,7 @@ struct sm *sm_create(struct sma *sma, struct net_port *port, const struct sm_con
     assert(sm->config.max_outstanding <= SM_SLOTS);
     sm->state = SM_NOT_ACTIVE;
     sm->next_tid = 1;
+    memset(sm->sl_lanes, SM_SL_BY_MAP, sizeof sm->sl_lanes);
     return sm;
 }
 
@@ -74,7 +75,7 @@ static void mark_port(struct sm *sm, bool is_sm)
 
 void sm_start(struct sm *sm)
 {
-    if (sm->state != SM_NOT_ACTIVE)
+    if (sm->state != SM_NOT_ACTIVE || sm->disabled)
         return;
     assert(sm->phase == SM_PHASE_IDLE && sm->outstanding == 0);
     sma_set_manager(sm->sma, sm->port, sm_receive, sm);
@@ -87,18 +88,13 @@ void sm_start(struct sm *sm)
 
 void sm_stop(struct sm *sm)
 {
-    if (sm->state == SM_NOT_ACTIVE)
+    if (sm->state == SM_NOT_ACTIVE && !sm->disabled)
         return;
+    sm->disabled = false;
     if (!PLANTED(sm_stop_answers))
         sma_set_manager(sm->sma, sm->port, NULL, sm);
     mark_port(sm, false);
-    sm_requests_drop(sm);
-    if (sm->sweep_timer)
-        sim_cancel(sm->sim, sm->sweep_timer);
-    sm->sweep_timer = 0;
-    sm->phase = SM_PHASE_IDLE;
-    sm->heavy_wanted = sm->sweeping = sm->failed = false;
-    sm_set_state(sm, SM_NOT_ACTIVE);
+    sm_rest(sm);
 }
 
 void sm_restart(struct sm *sm, bool keep_lids)

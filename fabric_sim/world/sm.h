@@ -35,6 +35,7 @@ struct sm_config {
     uint64_t subnet_prefix;   /* (SM_DEFAULT_PREFIX) */
     uint64_t m_key;           /* set on every port (0: none) */
     uint8_t m_key_protect;    /* M_KeyProtectBits that go with it (0) */
+    uint16_t m_key_lease;     /* s after a violation until the protection ends (0: never) */
     uint8_t subnet_timeout;   /* 4.096 us * 2^n, paces repeated traps (18) */
     bool default_limited;     /* members of the default partition are limited: 0x7FFF */
     bool enforce_partitions;  /* switch ports towards HCAs check P_Keys too */
@@ -96,6 +97,9 @@ void sm_pkey_table(const struct sm *sm, uint64_t port_guid, uint16_t *out);
 
 /* ---- service levels: vls[sl] for all SLs; 15 forbids one. GUID 0: every port of the subnet. */
 void sm_sl_map_set(struct sm *sm, uint64_t port_guid, const uint8_t *vls);
+/* One SL of every map of the subnet, whatever else the maps say; SM_SL_BY_MAP takes that back. */
+#define SM_SL_BY_MAP 0xFF
+void sm_sl_set(struct sm *sm, uint8_t sl, uint8_t vl);
 /* NeighborMTU of the port's link, at most `mtu` (enum fabric_mtu); GUID 0: every link. */
 void sm_mtu_set(struct sm *sm, uint64_t port_guid, uint8_t mtu);
 

@@ -244,13 +244,62 @@ static void was_acknowledged(struct sm *sm, uint64_t by)
     stand_by(sm, by);
 }
 
+void sm_rest(struct sm *sm)
+{
+    sm_requests_drop(sm);
+    if (sm->sweep_timer)
+        sim_cancel(sm->sim, sm->sweep_timer);
+    sm->sweep_timer = 0;
+    sm->phase = SM_PHASE_IDLE;
+    sm->heavy_wanted = sm->sweeping = sm->failed = false;
+    sm_set_state(sm, SM_NOT_ACTIVE);
+    assert(sm->outstanding == 0);
+}
+
+/* A master takes a standby out of the election, and puts it back (chapter 14.4.1). */
+static void disable(struct sm *sm)
+{
+    sm_rest(sm);
+    sm->disabled = true;
+}
+
+static void enable(struct sm *sm, uint64_t master_guid)
+{
+    sm->disabled = false;
+    stand_by(sm, master_guid);
+}
+
+/* Whether the control is one for a manager in this state (figure of chapter 14.4.1.4). */
+static bool may_be_told(const struct sm *sm, enum mad_sm_control what)
+{
+    assert(sm->state <= SM_MASTER);
+    switch (what) {
+    case MAD_SM_HANDOVER:
+        return sm->state == SM_STANDBY || sm->state == SM_MASTER;
+    case MAD_SM_ACKNOWLEDGE:
+        return sm->state == SM_MASTER;
+    case MAD_SM_DISABLE:
+        return sm->state == SM_STANDBY || sm->disabled;
+    case MAD_SM_STANDBY:
+        return sm->state == SM_STANDBY || sm->disabled;
+    case MAD_SM_DISCOVER:
+        return sm->state == SM_STANDBY;
+    }
+    return false;
+}
+
 static void obey(struct sm *sm, enum mad_sm_control what, const struct mad_sm_info *from)
 {
-    if (what == MAD_SM_HANDOVER && (sm->state == SM_STANDBY || sm->state == SM_MASTER)) {
+    assert(may_be_told(sm, what));
+    if (what == MAD_SM_HANDOVER) {
         take_over(sm, from->guid);
-    } else if (what == MAD_SM_ACKNOWLEDGE && sm->state == SM_MASTER) {
+    } else if (what == MAD_SM_ACKNOWLEDGE) {
         was_acknowledged(sm, from->guid);
-    } else if (what == MAD_SM_DISCOVER && sm->state == SM_STANDBY) {
+    } else if (what == MAD_SM_DISABLE && !PLANTED(sm_disable_ignored)) {
+        disable(sm);
+    } else if (what == MAD_SM_STANDBY && sm->disabled && !PLANTED(sm_standby_ignored)) {
+        enable(sm, from->guid);
+    } else if (what == MAD_SM_DISCOVER) {
         discover_again(sm);
         sm_schedule(sm);
     }
@@ -267,14 +316,15 @@ void sm_info_request(struct sm *sm, const struct mad *mad, uint16_t slid)
     };
     struct mad_sm_info from;
     struct mad *answer = mad_new();
-    bool is_set = mad_method(mad) == MAD_SET;
+    enum mad_sm_control what = (enum mad_sm_control)mad_modifier(mad);
+    bool is_set = mad_method(mad) == MAD_SET, may = !is_set || may_be_told(sm, what);
 
     assert(mad_attribute(mad) == MAD_SM_INFO && !mad_is_response(mad));
     mad_sm_info_decode(mad_data_const(mad), &from);
     *answer = *mad;
     mad_sm_info_encode(mad_data(answer), &own);
-    mad_make_response(answer, MAD_STATUS_OK);
+    mad_make_response(answer, may ? MAD_STATUS_OK : MAD_STATUS_BAD_FIELD);
     sma_send(sm->sma, sm->port, answer, slid);
-    if (is_set)
-        obey(sm, (enum mad_sm_control)mad_modifier(mad), &from);
+    if (is_set && may)
+        obey(sm, what, &from);
 }

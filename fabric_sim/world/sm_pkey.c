@@ -59,6 +59,24 @@ void sm_wanted_pkeys(const struct sm *sm, const struct sm_record *record, uint16
         place(out, sm->partitions[i].pkey, sm->partitions[i].index);
 }
 
+/* A switch port's table has one block: keys beyond it go into its holes. */
+bool sm_wanted_enforced(const struct sm *sm, const struct sm_record *record, uint16_t *out)
+{
+    size_t hole = 0;
+    bool fits = true;
+
+    sm_wanted_pkeys(sm, record, out);
+    for (size_t i = MAD_PKEYS_PER_BLOCK; i < PORT_PKEYS; i++) {
+        while (hole < MAD_PKEYS_PER_BLOCK && out[hole])
+            hole++;
+        if (out[i] && hole < MAD_PKEYS_PER_BLOCK && !PLANTED(sm_enforces_first_block))
+            out[hole] = out[i];
+        else if (out[i])
+            fits = false;
+    }
+    return fits;
+}
+
 /* The blocks of the port's table that differ from what it had are to be set. */
 static void mark_dirty(const struct sm *sm, struct sm_record *record, const uint16_t *before)
 {
@@ -194,8 +212,11 @@ static bool is_switch(const struct sm *sm, uint32_t port)
 static void queue_enforced(struct sm *sm, uint32_t port)
 {
     const struct sm_vport *p = &sm->view.ports[port];
+    uint16_t keys[PORT_PKEYS];
 
     assert(p->record < sm->record_count);
+    if (!sm_wanted_enforced(sm, &sm->records[p->record], keys) && !PLANTED(sm_enforces_too_much))
+        return;
     if (sm->config.enforce_partitions && p->peer != SM_NONE && is_switch(sm, p->peer) &&
         sm->records[p->record].enforce_dirty)
         sm_request(sm, SM_OP_SET_ENFORCED, p->peer, 0);
@@ -250,7 +271,7 @@ static uint8_t common_vls(const struct sm *sm, uint32_t port)
     return least;
 }
 
-void sm_wanted_sl_map(struct sm *sm, uint32_t port, uint8_t *vls)
+static void base_map(struct sm *sm, uint32_t port, uint8_t *vls)
 {
     const struct sm_record *record = &sm->records[sm->view.ports[port].record];
     uint8_t count = common_vls(sm, port);
@@ -268,11 +289,33 @@ void sm_wanted_sl_map(struct sm *sm, uint32_t port, uint8_t *vls)
         vls[sl] = (uint8_t)(PLANTED(sm_sl_map_beyond) ? sl % 15 : sl % count);
 }
 
+void sm_wanted_sl_map(struct sm *sm, uint32_t port, uint8_t *vls)
+{
+    base_map(sm, port, vls);
+    for (unsigned sl = 0; sl < PORT_SLS; sl++)
+        if (sm->sl_lanes[sl] != SM_SL_BY_MAP)
+            vls[sl] = sm->sl_lanes[sl];
+}
+
 void sm_queue_sl_maps(struct sm *sm)
 {
     for (uint32_t i = 0; i < sm->view.port_count; i++)
         if (sm_has_lid(sm, i) && !sm->records[sm->view.ports[i].record].sl_map_done)
             sm_request(sm, SM_OP_SET_SL_MAP, i, 0);
+}
+
+static void set_maps_again(struct sm *sm)
+{
+    for (size_t i = 0; i < sm->record_count; i++)
+        sm->records[i].sl_map_done = false;
+}
+
+void sm_sl_set(struct sm *sm, uint8_t sl, uint8_t vl)
+{
+    assert(sl < PORT_SLS && (vl < 16 || vl == SM_SL_BY_MAP));
+    sm->sl_lanes[sl] = vl;
+    set_maps_again(sm);
+    sm_reconfigure(sm);
 }
 
 void sm_sl_map_set(struct sm *sm, uint64_t port_guid, const uint8_t *vls)
@@ -284,8 +327,7 @@ void sm_sl_map_set(struct sm *sm, uint64_t port_guid, const uint8_t *vls)
     if (port_guid == 0) {
         memcpy(sm->sl_map, vls, PORT_SLS);
         sm->has_sl_map = true;
-        for (size_t i = 0; i < sm->record_count; i++)
-            sm->records[i].sl_map_done = false;
+        set_maps_again(sm);
     } else {
         record = sm_record_get(sm, port_guid);
         if (!record->sl_map)

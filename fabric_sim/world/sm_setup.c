@@ -83,14 +83,31 @@ static void want_address(const struct sm *sm, const struct sm_vport *port,
     want->subnet_timeout = sm->config.subnet_timeout;
     want->m_key = sm->config.m_key;
     want->m_key_protect_bits = sm->config.m_key_protect;
+    want->m_key_lease_period = sm->config.m_key_lease;
+}
+
+/* A switch port that faces an end, when its table has room for all keys of that end: one with less
+ * would cut off partitions that the end is a member of. */
+static bool must_enforce(const struct sm *sm, const struct sm_vport *port)
+{
+    const struct sm_vport *peer;
+    uint16_t keys[PORT_PKEYS];
+
+    assert(port);
+    if (!sm->config.enforce_partitions || !is_switch_port(sm, port) || port->peer == SM_NONE)
+        return false;
+    peer = &sm->view.ports[port->peer];
+    if (is_switch_port(sm, peer) || peer->record == SM_NONE)
+        return false;
+    return sm_wanted_enforced(sm, &sm->records[peer->record], keys) ||
+           PLANTED(sm_enforces_too_much);
 }
 
 /* All that this port should have, its state unchanged. */
 static void want_port_info(const struct sm *sm, uint32_t index, struct mad_port_info *want)
 {
     const struct sm_vport *port = &sm->view.ports[index];
-    bool enforce = sm->config.enforce_partitions && is_switch_port(sm, port) &&
-                   port->peer != SM_NONE && !is_switch_port(sm, &sm->view.ports[port->peer]);
+    bool enforce = must_enforce(sm, port);
 
     assert(index < sm->view.port_count);
     *want = port->info;
@@ -120,7 +137,8 @@ static bool address_differs(const struct mad_port_info *a, const struct mad_port
     return a->lid != b->lid || a->lmc != b->lmc || a->master_sm_lid != b->master_sm_lid ||
            a->master_sm_sl != b->master_sm_sl || a->gid_prefix != b->gid_prefix ||
            a->subnet_timeout != b->subnet_timeout || a->m_key != b->m_key ||
-           a->m_key_protect_bits != b->m_key_protect_bits;
+           a->m_key_protect_bits != b->m_key_protect_bits ||
+           a->m_key_lease_period != b->m_key_lease_period;
 }
 
 static bool link_differs(const struct mad_port_info *a, const struct mad_port_info *b)
@@ -228,20 +246,6 @@ static void fill_switch_info(struct sm *sm, const struct sm_request *request, ui
     mad_switch_info_encode(data, &info);
 }
 
-/* A switch port's table has one block: keys beyond it go into its holes. */
-static void gather_pkeys(uint16_t *pkeys)
-{
-    size_t hole = 0;
-
-    assert(pkeys);
-    for (size_t i = MAD_PKEYS_PER_BLOCK; i < PORT_PKEYS; i++) {
-        while (hole < MAD_PKEYS_PER_BLOCK && pkeys[hole])
-            hole++;
-        if (pkeys[i] && hole < MAD_PKEYS_PER_BLOCK && !PLANTED(sm_enforces_first_block))
-            pkeys[hole] = pkeys[i];
-    }
-}
-
 static void fill_pkeys(struct sm *sm, const struct sm_request *request, uint8_t *data,
                        uint32_t *modifier)
 {
@@ -255,9 +259,10 @@ static void fill_pkeys(struct sm *sm, const struct sm_request *request, uint8_t 
         *modifier |= (uint32_t)port->num << 16;
         end = &sm->view.ports[port->peer];
     }
-    sm_wanted_pkeys(sm, &sm->records[end->record], wanted);
     if (request->op == SM_OP_SET_ENFORCED)
-        gather_pkeys(wanted);
+        (void)sm_wanted_enforced(sm, &sm->records[end->record], wanted);
+    else
+        sm_wanted_pkeys(sm, &sm->records[end->record], wanted);
     mad_pkeys_encode(data, wanted + request->arg * MAD_PKEYS_PER_BLOCK);
 }
 
@@ -378,6 +383,17 @@ static void pkeys_were_set(struct sm *sm, const struct sm_request *request, cons
         record->pkeys_dirty &= (uint8_t) ~(1u << request->arg);
 }
 
+static void enforced_was_set(const struct sm *sm, struct sm_record *record, const uint8_t *data)
+{
+    uint16_t wanted[PORT_PKEYS], set[MAD_PKEYS_PER_BLOCK];
+    bool fits = sm_wanted_enforced(sm, record, wanted); /* may have changed again meanwhile */
+
+    assert(record);
+    mad_pkeys_decode(data, set);
+    if ((fits && memcmp(set, wanted, sizeof set) == 0) || PLANTED(sm_enforced_unchecked))
+        record->enforce_dirty = false;
+}
+
 static void sl_map_was_set(struct sm *sm, const struct sm_request *request, const uint8_t *data)
 {
     uint8_t wanted[PORT_SLS], set[PORT_SLS];
@@ -408,7 +424,7 @@ void sm_was_set(struct sm *sm, const struct sm_request *request, const struct ma
         pkeys_were_set(sm, request, data);
         break;
     case SM_OP_SET_ENFORCED:
-        sm->records[sm->view.ports[port->peer].record].enforce_dirty = false;
+        enforced_was_set(sm, &sm->records[sm->view.ports[port->peer].record], data);
         break;
     case SM_OP_SET_SL_MAP:
         sl_map_was_set(sm, request, data);

@@ -148,6 +148,7 @@ struct sm {
     bool failed;      /* something of this sweep was not done */
     bool complete;    /* a sweep as master ended and nothing failed */
     bool heavy_wanted, reconfigure_wanted, refuses;
+    bool disabled;   /* NOT-ACTIVE by control of a master: it runs, answers and does nothing */
     bool look_again; /* a better manager was still discovering */
     bool sweeping;   /* the phases under way began with a discovery */
     bool pumping;
@@ -164,7 +165,8 @@ struct sm {
     size_t partition_count;
     uint8_t sl_map[PORT_SLS]; /* of the subnet */
     bool has_sl_map;
-    uint8_t mtu_limit; /* of the subnet, 0 none */
+    uint8_t sl_lanes[PORT_SLS]; /* of one SL everywhere; SM_SL_BY_MAP: what the map says */
+    uint8_t mtu_limit;          /* of the subnet, 0 none */
     struct sm_group *groups;
     size_t group_count;
     bool groups_dirty;
@@ -234,6 +236,8 @@ void sm_was_set(struct sm *sm, const struct sm_request *request, const struct ma
 void sm_queue_pkeys(struct sm *sm);
 void sm_queue_sl_maps(struct sm *sm);
 void sm_wanted_pkeys(const struct sm *sm, const struct sm_record *record, uint16_t *out);
+/* The table of the switch port before it: one block. False when the keys are more than that. */
+bool sm_wanted_enforced(const struct sm *sm, const struct sm_record *record, uint16_t *out);
 void sm_wanted_sl_map(struct sm *sm, uint32_t port, uint8_t *vls);
 
 /* sm_route.c */
@@ -254,5 +258,6 @@ void sm_poll_master(struct sm *sm);
 void sm_controlled(struct sm *sm, const struct sm_request *request, bool answered);
 void sm_info_request(struct sm *sm, const struct mad *mad, uint16_t slid);
 void sm_set_state(struct sm *sm, enum sm_state state);
+void sm_rest(struct sm *sm); /* drops all work: NOT-ACTIVE */
 
 #endif

@@ -72,6 +72,11 @@ static void answer(void *object, uint64_t index)
     job->mad = NULL;
     job->next_free = sma->free_job;
     sma->free_job = (uint32_t)index;
+    if (!mad_version_known(mad) && !PLANTED(sm_version_unchecked)) {
+        mad_make_response(mad, MAD_STATUS_BAD_VERSION);
+        sma_send(sma, port, mad, slid);
+        return;
+    }
     if (!sma_mkey_allows(sma, port, mad, slid)) {
         sma->stats.discarded++;
         mad_free(mad);
@@ -286,6 +291,7 @@ struct sma *sma_create(struct net *net)
         sma_attach(sma, net_node_at(net, i));
     net_set_mad_handler(net, receive, sma);
     net_set_pkey_handler(net, switch_discarded, sma);
+    net_set_power_handler(net, sma_power_lost, sma);
     return sma;
 }
 
@@ -293,6 +299,8 @@ static void agent_destroy(struct sma_agent *agent)
 {
     if (!agent)
         return;
+    for (unsigned i = 0; i <= net_node_ports(agent->node); i++)
+        sim_cancel(agent->sma->sim, agent->ports[i].lease);
     free(agent->ports);
     free(agent);
 }
@@ -301,6 +309,7 @@ void sma_destroy(struct sma *sma)
 {
     net_set_mad_handler(sma->net, NULL, NULL);
     net_set_pkey_handler(sma->net, NULL, NULL);
+    net_set_power_handler(sma->net, NULL, NULL);
     for (uint32_t i = 0; i < sma->job_count; i++)
         mad_free(sma->jobs[i].mad);
     for (size_t i = 0; i < sma->agent_count; i++) {
@@ -344,10 +353,10 @@ void sma_attach(struct sma *sma, struct net_node *node)
     agent->ports = grow(NULL, ports, sizeof(struct sma_port));
     memset(agent->ports, 0, ports * sizeof(struct sma_port));
     sma->agents[index] = agent;
-    if (net_node_kind(node) == NET_SWITCH)
-        net_node_set_owner(node, &(struct net_owner){.context = agent,
-                                                     .changed = sma_link_changed,
-                                                     .power_lost = sma_power_lost});
+    if (net_node_kind(node) != NET_SWITCH)
+        return;
+    net_lft_set_top(node, agent->linear_fdb_top);
+    net_node_set_owner(node, &(struct net_owner){.context = agent, .changed = sma_link_changed});
 }
 
 void sma_set_latency(struct sma *sma, uint64_t answer_ns)

@@ -110,9 +110,9 @@ uint32_t sma_capability_mask(const struct net_port *port)
     return mask;
 }
 
-static uint8_t phys_state(const struct port_info *info, bool disabled)
+static uint8_t phys_state(const struct port_info *info)
 {
-    if (disabled && !PLANTED(sm_disabled_polls))
+    if (info->disabled && !PLANTED(sm_disabled_polls))
         return MAD_PHYS_DISABLED;
     return info->state == FABRIC_PORT_DOWN ? MAD_PHYS_POLLING : MAD_PHYS_LINK_UP;
 }
@@ -129,13 +129,14 @@ static void fill_settable(const struct port_info *info, const struct sma_port *s
     assert(info->lmc < 8 && info->state <= FABRIC_PORT_ACTIVE);
     out->m_key = state->m_key;
     out->m_key_protect_bits = state->m_key_protect;
+    out->m_key_lease_period = state->m_key_lease;
     out->gid_prefix = info->gid_prefix;
     out->lid = info->lid;
     out->lmc = info->lmc;
     out->master_sm_lid = info->sm_lid;
     out->master_sm_sl = info->sm_sl;
     out->port_state = info->state;
-    out->port_phys_state = phys_state(info, state->disabled);
+    out->port_phys_state = phys_state(info);
     out->link_down_default_state = MAD_PHYS_POLLING;
     out->neighbor_mtu = info->active_mtu;
     out->oper_vls = vl_code(info->oper_vls);
@@ -199,14 +200,6 @@ static uint16_t get_switch_info(struct sma *sma, struct net_port *port, uint8_t 
     return MAD_STATUS_OK;
 }
 
-/* Entries above LinearFDBTop forward nothing (chapter 18.2.4.3.1). */
-static void forget_above(struct net_port *port, uint16_t top, uint16_t old_top)
-{
-    assert(is_switch(port));
-    for (uint32_t lid = top + 1u; lid <= old_top && lid < NET_LFT_SIZE; lid++)
-        net_lft_set(net_port_node(port), (uint16_t)lid, NET_PORT_NONE);
-}
-
 static uint16_t set_switch_info(struct sma *sma, struct net_port *port, uint8_t *data)
 {
     struct sma_agent *agent = sma_agent_of(sma, port);
@@ -215,8 +208,10 @@ static uint16_t set_switch_info(struct sma *sma, struct net_port *port, uint8_t 
     if (!is_switch(port))
         return MAD_STATUS_BAD_ATTRIBUTE;
     mad_switch_info_decode(data, &info);
-    forget_above(port, info.linear_fdb_top, agent->linear_fdb_top);
+    if (info.linear_fdb_top >= NET_LFT_SIZE)
+        return MAD_STATUS_BAD_FIELD;
     agent->linear_fdb_top = info.linear_fdb_top;
+    net_lft_set_top(net_port_node(port), info.linear_fdb_top);
     agent->multicast_fdb_top = info.multicast_fdb_top;
     agent->life_time = info.life_time_value;
     if (info.port_state_change) /* written as 1 it is cleared (table 143) */

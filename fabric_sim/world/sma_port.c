@@ -6,6 +6,8 @@
 #include "fabric_sim/world/sma_state.h"
 #include "src/fabric/planted.h"
 
+#define SECOND UINT64_C(1000000000)
+
 /* Whether this port's LID is its own: not on the external ports of a switch. */
 static bool has_lid(const struct net_port *port)
 {
@@ -107,22 +109,19 @@ static uint16_t apply_state(struct sma *sma, struct port_info *info, uint8_t wan
 }
 
 /* Down retrains a link that is up; Disabled keeps it down until Polling is set. */
-static void apply_physical(struct net_port *port, struct sma_port *state,
-                           const struct mad_port_info *set)
+static void apply_physical(struct net_port *port, const struct mad_port_info *set)
 {
     bool is_up = net_port_info(port)->state != FABRIC_PORT_DOWN;
 
     if (!is_external(port) || !net_port_peer(port))
         return;
-    if (set->port_phys_state == MAD_PHYS_DISABLED && is_up) {
-        state->disabled = true;
-        net_link_set_up(port, false);
+    if (set->port_phys_state == MAD_PHYS_DISABLED) {
+        net_port_set_disabled(port, true);
     } else if (set->port_state == FABRIC_PORT_DOWN && is_up) {
         net_link_set_up(port, false);
         net_link_set_up(port, true);
-    } else if (set->port_phys_state == MAD_PHYS_POLLING && state->disabled) {
-        state->disabled = false;
-        net_link_set_up(port, true);
+    } else if (set->port_phys_state == MAD_PHYS_POLLING) {
+        net_port_set_disabled(port, false);
     }
 }
 
@@ -167,6 +166,7 @@ uint16_t sma_set_port_info(struct sma *sma, struct net_port *port, const uint8_t
         status |= apply_address(info, &set);
         state->m_key = set.m_key;
         state->m_key_protect = set.m_key_protect_bits;
+        state->m_key_lease = set.m_key_lease_period;
     }
     if (is_external(port)) {
         status |= apply_link(info, &set);
@@ -174,8 +174,32 @@ uint16_t sma_set_port_info(struct sma *sma, struct net_port *port, const uint8_t
         state->vl_high_limit = set.vl_high_limit;
     }
     announce(sma, port, &before, set.client_reregister && has_lid(port));
-    apply_physical(port, state, &set);
+    apply_physical(port, &set);
     return status;
+}
+
+/* The lease ran out: whoever asks may read the key, and go on with it (chapter 14.2.4.2). */
+static void lease_ended(void *object, uint64_t unused)
+{
+    struct sma_port *state = object;
+
+    (void)unused;
+    assert(state->lease && state->m_key_lease);
+    state->lease = 0;
+    if (!PLANTED(sm_lease_endless))
+        state->m_key_protect = 0;
+}
+
+/* The first wrong key after a right one starts the lease's end, a right one stops it. */
+static void count_lease(struct sma *sma, struct sma_port *state, bool right)
+{
+    assert(state->m_key != 0);
+    if (right && !PLANTED(sm_lease_not_renewed)) {
+        sim_cancel(sma->sim, state->lease);
+        state->lease = 0;
+    } else if (!right && state->m_key_lease && !state->lease) {
+        state->lease = sim_in(sma->sim, state->m_key_lease * SECOND, lease_ended, state, 0);
+    }
 }
 
 /* Table 147: protected Sets always need the key, Gets from level 2 on. */
@@ -188,10 +212,15 @@ bool sma_mkey_allows(struct sma *sma, struct net_port *port, const struct mad *m
     };
 
     assert(mad_method(mad) != MAD_TRAP);
-    if (state->m_key == 0 || mad_mkey(mad) == state->m_key || PLANTED(sm_mkey_unchecked))
+    if (state->m_key == 0)
         return true;
+    if (mad_mkey(mad) == state->m_key || PLANTED(sm_mkey_unchecked)) {
+        count_lease(sma, state, true);
+        return true;
+    }
     if (mad_method(mad) == MAD_GET && state->m_key_protect < 2)
         return true;
+    count_lease(sma, state, false);
     sma->stats.mkey_violations++;
     if (state->m_key_violations < 0xFFFF)
         state->m_key_violations++;

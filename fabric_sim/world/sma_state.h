@@ -16,7 +16,8 @@ struct sma_port { /* what subnet management keeps of a port beyond struct port_i
     uint16_t m_key_violations;
     uint8_t m_key_protect;
     uint8_t vl_high_limit;
-    bool disabled; /* by Set(PortInfo); Polling brings it back */
+    uint16_t m_key_lease; /* s, 0: it never ends */
+    sim_event lease;      /* after a violation: when the protection ends */
 };
 
 struct sma_agent { /* one node */
@@ -75,7 +76,8 @@ void sma_trap_raise(struct sma *sma, struct net_port *port, const struct mad_not
 void sma_trap_repress(struct sma *sma, struct net_port *port, const struct mad *mad);
 void sma_link_changed(void *agent, struct net_port *port, const struct port_info *before);
 void sma_traps_destroy(struct sma *sma);
-void sma_power_lost(void *agent); /* forgets what was set, and traps that are not repressed */
+/* Forgets what was set at the node, and traps that are not repressed. */
+void sma_power_lost(void *sma, struct net_node *node);
 uint32_t sma_capability_mask(const struct net_port *port); /* CapabilityMask of PortInfo */
 
 #endif

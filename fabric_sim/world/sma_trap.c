@@ -126,24 +126,32 @@ void sma_traps_destroy(struct sma *sma)
     assert(!sma->traps);
 }
 
-void sma_power_lost(void *context)
+static void forget_switch(struct sma_agent *agent)
 {
-    struct sma_agent *agent = context;
-    size_t count = (size_t)net_node_ports(agent->node) + 1;
-
     assert(net_node_kind(agent->node) == NET_SWITCH);
     agent->linear_fdb_top = agent->multicast_fdb_top = 0;
+    net_lft_set_top(agent->node, 0);
     agent->life_time = 0;
     agent->port_state_change = agent->has_sl_pairs = false;
-    for (size_t i = 0; i < count; i++) {
+}
+
+void sma_power_lost(void *context, struct net_node *node)
+{
+    struct sma *sma = context;
+    struct sma_agent *agent = sma_agent_of(sma, net_node_port(node, 0));
+
+    if (net_node_kind(node) == NET_SWITCH)
+        forget_switch(agent);
+    for (unsigned i = 0; i <= net_node_ports(node); i++) {
         struct sma_port *port = &agent->ports[i];
 
+        sim_cancel(sma->sim, port->lease);
+        port->lease = 0;
         port->m_key = 0;
-        port->m_key_violations = 0;
+        port->m_key_violations = port->m_key_lease = 0;
         port->m_key_protect = port->vl_high_limit = 0;
-        port->disabled = false;
     }
-    drop_traps(agent->sma, agent->node);
+    drop_traps(sma, node);
 }
 
 /* A link of a switch came or went: the bit that light sweeps read, and trap 128. What a manager

@@ -236,7 +236,10 @@ static void describe_port(struct walk *walk, const struct sysfs_port *port)
     if (!enter(walk, name, &outer))
         return;
     file(walk, "state", "%u: %s\n", info->state, states[info->state]);
-    file(walk, "phys_state", "%s\n", info->state > FABRIC_PORT_DOWN ? "5: LinkUp" : "2: Polling");
+    file(walk, "phys_state", "%s\n",
+         info->disabled                   ? "3: Disabled"
+         : info->state > FABRIC_PORT_DOWN ? "5: LinkUp"
+                                          : "2: Polling");
     file(walk, "rate", "%s\n", rate_text(info->rate_mbps));
     file(walk, "lid", "0x%x\n", info->lid);
     file(walk, "lid_mask_count", "%u\n", info->lmc);

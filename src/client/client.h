@@ -21,6 +21,7 @@
 
 #include "src/config/client_config.h"
 #include "src/fabric/program.h"
+#include "src/rail/backoff.h"
 #include "src/rail/pair.h"
 #include "src/rail/said.h"
 #include "src/wire/channel.h"
@@ -30,10 +31,7 @@
 #define CLIENT_ATTEMPTS 16u                        /* of one operation */
 #define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
-#define CLIENT_SETTLED (10ull * 1000000000ull)     /* ns: what stood so long was no flapping */
 #define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
-#define CLIENT_BACKOFF_FIRST (100ull * 1000000ull) /* ns */
-#define CLIENT_BACKOFF_LAST (30ull * 1000000000ull)
 
 enum client_cookie {
     CLIENT_STREAM = 1,   /* peer */
@@ -47,6 +45,7 @@ enum client_cookie {
     CLIENT_IO, /* job */
     CLIENT_QUEUE_PAIR,
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
+    CLIENT_REOPEN,  /* timer of a rail whose device is away */
 };
 
 struct client_buffer {
@@ -186,8 +185,6 @@ struct client {
 uint64_t client_cookie(enum client_cookie kind, uint32_t slot, uint32_t serial);
 uint32_t client_cookie_slot(uint64_t cookie);
 uint64_t client_now(struct client *c);
-/* `base` and up to a quarter more, so that clients do not come in step. */
-uint64_t client_jitter(struct client *c, uint64_t base);
 /* Hands the object to the driver and releases it. */
 void client_report(struct client *c, json_t *object);
 

@@ -83,7 +83,7 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     assert(c && p && rail < RAIL_MAX && reason);
     struct client_link *l = &p->links[rail];
     bool was_up = l->state == CLIENT_LINK_UP;
-    if (was_up && client_now(c) - l->up_since >= CLIENT_SETTLED)
+    if (was_up && client_now(c) - l->up_since >= RAIL_SETTLED)
         l->backoff = 0;
     l->state = CLIENT_LINK_DOWN;
     l->reason = reason;
@@ -96,10 +96,7 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     restart_operations(c, p, rail, reason);
     if (!again || rail_is_configuration(reason))
         return;
-    l->backoff = l->backoff ? l->backoff * 2 : CLIENT_BACKOFF_FIRST;
-    if (l->backoff > CLIENT_BACKOFF_LAST)
-        l->backoff = CLIENT_BACKOFF_LAST;
-    set_timer(c, p, rail, client_jitter(c, l->backoff));
+    set_timer(c, p, rail, rail_backoff_grow(c->fabric, &l->backoff));
 }
 
 /* We refuse or give up: the server must not keep its half. */
@@ -319,6 +316,15 @@ static bool is_no_fault(struct client_link *l, const struct wire_message *m)
     return true;
 }
 
+/* What failed over a link may be the first that tells of a change of our port (MK-C4). */
+static void look_after_failure(struct client *c, uint32_t rail, enum fabric_error error)
+{
+    bool lost = error == ERR_RETRY_EXCEEDED || error == ERR_PROBE_FAILED ||
+                error == ERR_PATH_MTU_SMALLER || error == ERR_FLUSHED;
+    if (lost && !PLANTED(client_failure_not_looked_into))
+        client_rail_look(c, rail, NULL);
+}
+
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     assert(c && p && m);
@@ -329,6 +335,7 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
         rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
                  c->config.servers[p->index], m->rail, error_name(m->error), m->detail);
         client_link_end(c, p, m->rail, m->error, m->detail, false);
+        look_after_failure(c, m->rail, m->error);
         client_link_begin(c, p, m->rail);
         client_peer_judge(c, p);
         return;
@@ -345,6 +352,7 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
                  error_name(m->error), detail, more);
     l->peer_waits = is_peer_waiting(m->error);
     client_link_end(c, p, m->rail, m->error, detail, true);
+    look_after_failure(c, m->rail, m->error);
     client_peer_judge(c, p);
 }
 

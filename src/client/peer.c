@@ -63,7 +63,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
     assert(c && p && error);
     if (p->state == CLIENT_PEER_DOWN)
         return;
-    if (p->state == CLIENT_PEER_READY && client_now(c) - p->ready_since >= CLIENT_SETTLED)
+    if (p->state == CLIENT_PEER_READY && client_now(c) - p->ready_since >= RAIL_SETTLED)
         p->backoff = 0;
     if (p->reason != error || p->state == CLIENT_PEER_READY) /* said once, not at every attempt */
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
@@ -80,10 +80,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
         if (op->state == CLIENT_SENT && op->peer == p->index)
             client_attempt_end(c, op, ERR_PEER_GONE, "the connection was lost", true);
     }
-    p->backoff = p->backoff ? p->backoff * 2 : CLIENT_BACKOFF_FIRST;
-    if (p->backoff > CLIENT_BACKOFF_LAST)
-        p->backoff = CLIENT_BACKOFF_LAST;
-    set_timer(c, p, client_jitter(c, p->backoff));
+    set_timer(c, p, rail_backoff_grow(c->fabric, &p->backoff));
     kick(c, p);
 }
 

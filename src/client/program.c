@@ -33,14 +33,6 @@ uint64_t client_now(struct client *c)
     return now;
 }
 
-uint64_t client_jitter(struct client *c, uint64_t base)
-{
-    uint64_t random = 0;
-    assert(c && base);
-    fabric_entropy(c->fabric, &random, sizeof random);
-    return base + random % (base / 4 + 1);
-}
-
 void client_report(struct client *c, json_t *object)
 {
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -103,6 +95,7 @@ static enum fabric_error set_timers(struct client *c)
 static void begin(struct client *c)
 {
     for (uint32_t i = 0; i < c->rail_count; i++) {
+        c->rails[i].cookie = client_cookie(CLIENT_REOPEN, i, 0);
         rail_judge(&c->rails[i]);
         client_rail_report(c, i);
     }
@@ -198,6 +191,9 @@ static void take_timer(struct client *c, uint64_t cookie)
         break;
     case CLIENT_START_WAIT:
         start_is_over(c);
+        break;
+    case CLIENT_REOPEN:
+        client_rail_look(c, client_cookie_slot(cookie), NULL);
         break;
     default:
         tick(c);

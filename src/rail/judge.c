@@ -265,9 +265,12 @@ void rail_look(struct rail *rail, struct rail_verdict *out)
     memset(out, 0, sizeof *out);
     out->port_num = rail->port_num;
     if (!rail->device.id) {
-        bool away = rail->open_error == ERR_NOT_FOUND || rail->open_error == ERR_DEVICE_REMOVED;
-        conclude(out, RAIL_WAITING, ERR_DEVICE_REMOVED, "%s (%s)",
-                 away ? "found no device of this name" : "the device cannot be opened",
+        const char *what = "the device cannot be opened";
+        if (rail->open_error == ERR_NOT_FOUND)
+            what = "found no device of this name";
+        else if (rail->open_error == ERR_DEVICE_REMOVED)
+            what = "the device was removed, or did not answer";
+        conclude(out, RAIL_WAITING, ERR_DEVICE_REMOVED, "%s (%s)", what,
                  error_name(rail->open_error));
         return;
     }

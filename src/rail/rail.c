@@ -8,6 +8,7 @@
 #include "src/fabric/gid.h"
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
+#include "src/rail/backoff.h"
 #include "src/rail/judge.h"
 #include "src/rail/log.h"
 
@@ -27,7 +28,50 @@ static void open_device(struct rail *rail)
     }
     rail->device = device;
     rail->epoch++;
-    rail->device_lost = false;
+    rail->device_lost = rail->waits = false;
+    fabric_now(f, &rail->opened_at);
+}
+
+static bool has_settled(const struct rail *rail, uint64_t now)
+{
+    return rail->device.id && now - rail->opened_at >= RAIL_SETTLED;
+}
+
+/* It could not be opened, or does not answer: the next attempt waits, each time longer, unless the
+ * device had answered for long enough. */
+static void put_off(struct rail *rail, uint64_t now)
+{
+    bool was_pending;
+    if (has_settled(rail, now))
+        rail->backoff = 0;
+    rail->waits = true;
+    rail->reopen_at = now + rail_backoff_grow(rail->fabric, &rail->backoff);
+    if (PLANTED(rail_reopened_at_once))
+        rail->reopen_at = now;
+    if (rail->reopen.id)
+        fabric_timer_cancel(rail->fabric, rail->reopen, &was_pending);
+    rail->reopen = (fabric_timer){0};
+    if (rail->cookie) /* without a timer the owner's slow look does it */
+        (void)fabric_timer_set(rail->fabric, rail->reopen_at, rail->cookie, &rail->reopen);
+}
+
+/* Closes a lost device, opens one that is away when it is time to, and looks. */
+static void look(struct rail *rail, struct rail_verdict *verdict)
+{
+    uint64_t now = 0;
+    fabric_now(rail->fabric, &now);
+    if (rail->device.id && rail->device_lost) {
+        if (!rail->waits && !has_settled(rail, now))
+            put_off(rail, now);
+        rail->open_error = ERR_DEVICE_REMOVED;
+        rail_close(rail);
+    }
+    bool due = now >= rail->reopen_at;
+    if (!rail->device.id && due)
+        open_device(rail);
+    rail_look(rail, verdict);
+    if (due && (!rail->device.id || rail->device_lost))
+        put_off(rail, now);
 }
 
 static void rail_init(struct rail *rail, struct fabric *f, enum rail_role role,
@@ -110,16 +154,12 @@ bool rail_judge_silently(struct rail *rail)
 {
     assert(rail && rail->fabric);
     uint32_t epoch = rail->epoch;
-    if (rail->device.id && rail->device_lost)
-        rail_close(rail);
-    if (!rail->device.id)
-        open_device(rail);
     struct rail_verdict verdict;
-    rail_look(rail, &verdict);
+    look(rail, &verdict);
     bool moved = verdict.state == RAIL_READY && !same_address(&verdict.address, &rail->address);
     bool waits_on = verdict.state == RAIL_WAITING && verdict.reason == rail->reason;
     bool changed = verdict.state != rail->state || verdict.reason != rail->reason || moved ||
-                   (epoch && epoch != rail->epoch) ||
+                   (epoch && epoch != rail->epoch && verdict.state == RAIL_READY) ||
                    (!waits_on && strcmp(verdict.detail, rail->detail) != 0);
     if (!changed) { /* a port on its way up is waited for all the same: said once */
         memcpy(rail->detail, verdict.detail, sizeof rail->detail);

@@ -37,6 +37,11 @@ struct rail {
     enum fabric_error open_error; /* why it is */
     fabric_cq cq;
     uint32_t epoch; /* grows whenever the device was opened: older handles are gone */
+    /* Opening it again backs off: a look before `reopen_at` leaves it away. */
+    uint64_t opened_at, reopen_at, backoff; /* ns */
+    bool waits;                             /* reopen_at is about this loss, not an earlier one */
+    uint64_t cookie;     /* the owner's, of the TIMER at reopen_at that asks for a look; 0: none */
+    fabric_timer reopen; /* id 0: never set */
     struct fabric_device_attr attr;
 
     enum rail_state state;
@@ -58,7 +63,7 @@ uint32_t rail_open_all(struct fabric *f, enum rail_role role, const struct confi
 void rail_close(struct rail *rail);
 
 /* Looks at the port now. True when state, reason or address changed; then one line was logged and
- * the generation is a new one. Opens a device that came back. */
+ * the generation is a new one. Opens a device that came back, unless it is too early for that. */
 bool rail_judge(struct rail *rail);
 /* The same in two steps, for who has a line of its own to say. */
 bool rail_judge_silently(struct rail *rail);

@@ -106,6 +106,15 @@ static void take(struct runner *r, const struct testbed_event *event)
         runner_take_exit(r, kept);
 }
 
+/* Nobody's answer will come: the scenario ends here, at the program that is named first. */
+static void fail_hung(struct runner *r, const char *what)
+{
+    struct scenario_failure *failure = runner_fail(r, r->scenario->programs[0].mark);
+    assert(what);
+    text_add(&failure->expected, "time to pass");
+    text_add(&failure->found, "hung: %s", what);
+}
+
 bool runner_pump(struct runner *r, uint64_t deadline)
 {
     struct testbed_event event = {.type = TESTBED_EVENT_IDLE};
@@ -117,6 +126,14 @@ bool runner_pump(struct runner *r, uint64_t deadline)
         return false;
     }
     r->ops->next(r->tb, deadline, &event);
+    if (event.type == TESTBED_EVENT_STOPPED) {
+        runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
+        return false;
+    }
+    if (event.type == TESTBED_EVENT_HUNG) {
+        fail_hung(r, event.text);
+        return false;
+    }
     r->idle = event.type == TESTBED_EVENT_IDLE;
     if (event.type == TESTBED_EVENT_DEADLINE || r->idle)
         return false;
@@ -210,7 +227,10 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
     char detail[TESTBED_DETAIL] = "";
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
     *out = (struct scenario_result){.status = SCENARIO_PASSED, .seed = options->seed};
-    const struct testbed_options made = {.seed = options->seed, .caps = options->caps};
+    const struct testbed_options made = {.seed = options->seed,
+                                         .caps = options->caps,
+                                         .interrupted = options->interrupted,
+                                         .interrupt_context = options->interrupt_context};
     r.tb = ops->create(scenario->topology, &made, detail);
     if (!r.tb) {
         runner_break(&r, SCENARIO_SKIPPED, "fabric %s cannot be this topology: %s", ops->name,

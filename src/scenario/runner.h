@@ -24,7 +24,7 @@ struct scenario_options {
     /* Every trace line; null: none wanted. */
     void (*trace)(void *context, const char *line, size_t length);
     void *trace_context;
-    /* Asked before every event; null: never interrupted. */
+    /* Asked before every event and while the world goes on; null: never interrupted. */
     bool (*interrupted)(void *context);
     void *interrupt_context;
 };

@@ -100,6 +100,8 @@ enum testbed_event_type {
     TESTBED_EVENT_EXITED,   /* the program could not start or ended; error, status */
     TESTBED_EVENT_DEADLINE, /* nothing more happened until then */
     TESTBED_EVENT_IDLE,     /* nothing can ever happen any more; only with VIRTUAL_TIME */
+    TESTBED_EVENT_HUNG,     /* the world does not get on, `text` says how; only with VIRTUAL_TIME */
+    TESTBED_EVENT_STOPPED,  /* options.interrupted said so */
 };
 
 struct testbed_event {
@@ -123,6 +125,9 @@ struct testbed_options {
     /* For fabrics of real machines: where the nodes of the topology are, a file; null: none. */
     const char *inventory;
     bool plan; /* tells as log events what would be done to the machines, and does nothing */
+    /* Asked again and again while `next` waits; true ends the wait. Null: never. */
+    bool (*interrupted)(void *context);
+    void *interrupt_context;
 };
 
 struct testbed;

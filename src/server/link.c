@@ -399,6 +399,15 @@ void server_rail_changed(struct server *server, uint32_t rail)
     }
 }
 
+bool server_rail_is_to_blame(struct server *server, uint32_t rail)
+{
+    assert(server && rail < server->rail_count);
+    if (PLANTED(server_failure_not_looked_into) || !rail_judge(&server->rails[rail]))
+        return false;
+    server_rail_changed(server, rail);
+    return true;
+}
+
 static void link_is_fatal(struct server *s, struct server_connection *c, fabric_qp qp)
 {
     for (uint32_t i = 0; i < RAIL_MAX; i++) {

@@ -64,6 +64,7 @@ static enum fabric_error judge_rails(struct server *s)
 {
     s->rail_count = rail_open_all(s->fabric, RAIL_SERVER, &s->config.rdma, s->rails);
     for (uint32_t i = 0; i < s->rail_count; i++) {
+        s->rails[i].cookie = server_cookie(SERVER_REOPEN, i, 0);
         bool changed = rail_judge_silently(&s->rails[i]);
         if (s->rails[i].reason != ERR_MTU_ABOVE_ACTIVE || PLANTED(server_mtu_start_unchecked)) {
             if (changed)
@@ -156,12 +157,10 @@ static void server_stop(void *state)
 
 /* ------------------------------------------------------------------ events */
 
-static void look_again(struct server *s)
+static void look(struct server *s, uint32_t rail)
 {
-    for (uint32_t i = 0; i < s->rail_count; i++) {
-        if (rail_judge(&s->rails[i]))
-            server_rail_changed(s, i);
-    }
+    if (rail_judge(&s->rails[rail]))
+        server_rail_changed(s, rail);
 }
 
 static void tick(struct server *s)
@@ -169,8 +168,9 @@ static void tick(struct server *s)
     set_tick(s);
     server_connections_tick(s);
     server_transfers_tick(s);
-    if (++s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0)
-        look_again(s);
+    s->ticks++;
+    for (uint32_t i = 0; s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0 && i < s->rail_count; i++)
+        look(s, i);
 }
 
 static void take_async(struct server *s, const struct fabric_async *async)
@@ -190,6 +190,8 @@ static void take_timer(struct server *s, uint64_t cookie)
         server_connection_timeout(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_RECEIVE)
         server_connection_resume(s, cookie);
+    else if (server_cookie_kind(cookie) == SERVER_REOPEN)
+        look(s, (uint32_t)(cookie >> 32) & 0xffffffu);
 }
 
 static void server_event(void *state, const struct fabric_event *event)

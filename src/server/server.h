@@ -42,6 +42,7 @@ enum server_cookie {
     SERVER_TRANSFER,  /* wr_id */
     SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
+    SERVER_REOPEN,    /* timer of a rail whose device is away */
 };
 
 enum server_link_state {
@@ -189,6 +190,9 @@ void server_link_probed(struct server *server, struct server_connection *c,
                         const struct server_transfer *t);
 /* A rail's address or state changed: its links end, and every client is told at once. */
 void server_rail_changed(struct server *server, uint32_t rail);
+/* Something failed over it: whether its port has changed unnoticed (MK-C4). Then all its links have
+ * ended and the clients were told. */
+bool server_rail_is_to_blame(struct server *server, uint32_t rail);
 void server_rail_report(struct server *server, uint32_t rail);
 bool server_rdma_active(const struct server *server);
 /* A queue pair, or a completion queue, says that it is broken. */

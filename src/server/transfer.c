@@ -516,14 +516,19 @@ static void go_on(struct server *s, struct server_transfer *t)
     server_transfer_finish(s, t);
 }
 
-/* A queue pair in error serves nobody any more: its link ends, and with it what waits for it. */
+/* A queue pair in error serves nobody any more: its link ends, and with it what waits for it. May
+ * end the transfer. A flush only follows from something else, often from the end of the device. */
 static void link_broke(struct server *s, const struct server_transfer *t)
 {
     char detail[96 + RAIL_EXPLAIN], violations[RAIL_EXPLAIN];
-    rail_explain(&s->rails[t->rail], &server_transfer_link(s, t)->pair, t->error, violations);
+    const uint32_t rail = t->rail;
+    if (t->error == ERR_FLUSHED && server_rail_is_to_blame(s, rail))
+        return;
+    rail_explain(&s->rails[rail], &server_transfer_link(s, t)->pair, t->error, violations);
     snprintf(detail, sizeof detail, "an RDMA %s ended in %s%s",
              t->kind == SERVER_PUT ? "READ" : "WRITE", error_name(t->error), violations);
     server_link_fail(s, owner(s, t), t->link, t->error, detail);
+    server_rail_is_to_blame(s, rail);
 }
 
 void server_completion(struct server *server, const struct fabric_wc *wc)

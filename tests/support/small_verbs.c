@@ -44,6 +44,8 @@ static enum fabric_error port_query(struct fabric *f, fabric_device device, uint
     struct small_node *n = small_of(f);
     (void)device;
     assert(port_num == 1);
+    if (small_fails(n, FABRIC_OP_PORT_QUERY))
+        return n->fail_error;
     *out = n->port.attr;
     return n->port.gone ? ERR_DEVICE_REMOVED : FABRIC_OK;
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "src/rail/backoff.h"
 #include "tests/support/memkv_pair.h"
 
 static void down(struct small_world *w, uint32_t node, enum fabric_port_state state)
@@ -136,6 +137,22 @@ static void a_reregistration_that_changes_nothing_is_counted_quietly(void **stat
     pair_has(small_until(w, PAIR_SERVER, "\"id\":9", SECOND), "\"reregistrations\":1");
     pair_round(w, "rdma");
     small_world_free(w);
+}
+
+/* MK-C4: nobody tells of the new LID; the failure that comes of it makes both look at once, and not
+ * only at the next slow look. */
+static void a_failure_makes_both_ends_read_their_ports(void **state)
+{
+    (void)state;
+    for (uint32_t node = 0; node < 2; node++) {
+        struct small_world *w = pair_new("rdma");
+        pair_round(w, "rdma");
+        small_port(w, node)->attr.lid = 0x30; /* and no event */
+        uint64_t before = small_now(w);
+        pair_round(w, "rdma");
+        assert_true(small_now(w) - before < RAIL_BACKOFF_FIRST);
+        small_world_free(w);
+    }
 }
 
 /* MK-D4, E1 and their kind: refused at connect by name, with both values. */
@@ -275,8 +292,9 @@ static void every_failing_verb_of_the_set_up_ends_on_tcp(void **state)
 {
     (void)state;
     static const enum fabric_op verbs[] = {
-        FABRIC_OP_DEVICE_OPEN, FABRIC_OP_CQ_CREATE,   FABRIC_OP_QP_CREATE,    FABRIC_OP_QP_MODIFY,
-        FABRIC_OP_MR_REGISTER, FABRIC_OP_WINDOW_OPEN, FABRIC_OP_QP_POST_SEND, FABRIC_OP_RESOLVE};
+        FABRIC_OP_DEVICE_OPEN,  FABRIC_OP_CQ_CREATE,   FABRIC_OP_QP_CREATE,
+        FABRIC_OP_QP_MODIFY,    FABRIC_OP_MR_REGISTER, FABRIC_OP_WINDOW_OPEN,
+        FABRIC_OP_QP_POST_SEND, FABRIC_OP_RESOLVE,     FABRIC_OP_PORT_QUERY};
     for (uint32_t i = 0; i < 2 * sizeof verbs / sizeof verbs[0]; i++) {
         struct small_world *w = small_world_new(2);
         uint32_t node = i % 2;
@@ -360,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_slow_look_catches_a_lost_event),
         cmocka_unit_test(a_new_lid_is_used_without_a_restart),
         cmocka_unit_test(an_event_of_another_port_touches_nothing),
+        cmocka_unit_test(a_failure_makes_both_ends_read_their_ports),
         cmocka_unit_test(a_reregistration_that_changes_nothing_is_counted_quietly),
         cmocka_unit_test(what_cannot_be_reached_is_refused_by_name),
         cmocka_unit_test(a_refusal_is_judged_again_when_the_table_changes),

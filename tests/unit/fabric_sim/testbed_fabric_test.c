@@ -303,6 +303,73 @@ static void gids_come_back_with_the_present_prefix(void **state)
     assert_memory_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 gid 0"), "fe80:0000:0000:0000", 19);
 }
 
+static uint8_t lane(const char *node, uint8_t sl)
+{
+    const struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), node);
+    return net_sl_to_vl(net_node_port(sim_device_node(sim_device_at(host, 0)), 1), sl);
+}
+
+/* Ports whose maps differ get each its own again. */
+static void maps_that_differ_differ_again(void **state)
+{
+    const struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), "b");
+    struct net_port *port = net_node_port(sim_device_node(sim_device_at(host, 0)), 1);
+    (void)state;
+    net_port_info(port)->vl_cap = 1;
+    DO(FAULT(.word = TESTBED_SM_STOP, .sm = "sm"));
+    DO(FAULT(.word = TESTBED_CABLE_PULL, .node = "b"));
+    DO(FAULT(.word = TESTBED_CABLE_PLUG, .node = "b"));
+    DO(FAULT(.word = TESTBED_SM_START, .sm = "sm"));
+    comes_to("b", "mlx5_0/1 state", "ACTIVE");
+    assert_int_equal(lane("b", 3), 0);
+    assert_int_equal(lane("a", 3), 3);
+    DO(FAULT(.word = TESTBED_SL_MAP, .network = "ib", .index = 3, .value = 15));
+    DO(FAULT(.word = TESTBED_SL_MAP, .network = "ib", .index = 3, .value = 0));
+    sim_bed_run(&bed, BED_SECOND);
+    assert_int_equal(lane("a", 3), 0);
+    assert_int_equal(lane("a", 2), 2);
+    sim_bed_undo(&bed);
+    sim_bed_run(&bed, BED_SECOND);
+    assert_int_equal(lane("a", 3), 3);
+    assert_int_equal(lane("b", 3), 0);
+}
+
+/* Two equals: what makes the handover last is gone with it, so a third that is better wins. */
+static void a_handover_between_equals_leaves_no_priority(void **state)
+{
+    struct topology_sm managers[] = {
+        {"first", 1, 0, 0}, {"second", 1, 0, 0}, {"better", 2, FABRIC_FOREVER, 0}};
+    struct topology_subnet subnet = {.name = "ib",
+                                     .prefix = UINT64_C(0xfe80000000000000),
+                                     .first_lid = 1,
+                                     .sms = managers,
+                                     .sm_count = 3};
+    struct topology_port port = {.port_num = 1, .network = "ib"};
+    struct topology_device device = {.name = "mlx5_0", .ports = &port, .port_count = 1};
+    struct topology_node node = {.name = "a", .devices = &device, .device_count = 1};
+    const struct topology topology = {
+        .subnets = &subnet, .subnet_count = 1, .nodes = &node, .node_count = 1};
+    const struct testbed_options options = {.seed = 1, .caps = FABRIC_CAPS_ALL};
+    char first[TESTBED_DETAIL], now[TESTBED_DETAIL], *detail = bed.detail;
+    (void)state;
+    sim_testbed.destroy(bed.tb);
+    bed.tb = sim_testbed.create(&topology, &options, detail);
+    assert_non_null(bed.tb);
+    comes_to("a", "mlx5_0/1 state", "ACTIVE");
+    sim_bed_run(&bed, 20 * BED_SECOND); /* all three have settled */
+    strcpy(first, sim_bed_ask(&bed, "a", "mlx5_0/1 sm_lid"));
+    DO(FAULT(.word = TESTBED_SM_HANDOVER, .sm = "second"));
+    sim_bed_run(&bed, 20 * BED_SECOND);
+    strcpy(now, sim_bed_ask(&bed, "a", "mlx5_0/1 sm_lid"));
+    assert_string_not_equal(now, first);
+    sim_bed_undo(&bed);
+    comes_to("a", "mlx5_0/1 sm_lid", first);
+    DO(FAULT(.word = TESTBED_SM_START, .sm = "better"));
+    sim_bed_run(&bed, 30 * BED_SECOND);
+    assert_string_not_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 sm_lid"), first);
+    assert_string_not_equal(sim_bed_ask(&bed, "a", "mlx5_0/1 sm_lid"), now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +387,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(mtu_prefix_grh_and_lanes, setup, teardown),
         cmocka_unit_test_setup_teardown(links_lose_delay_reorder_and_repeat, setup, teardown),
         cmocka_unit_test_setup_teardown(a_cut_is_one_way_and_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(maps_that_differ_differ_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_handover_between_equals_leaves_no_priority, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

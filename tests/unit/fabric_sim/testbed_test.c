@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "tests/support/aborts.h"
 #include "tests/support/mover.h"
 #include "tests/support/sim_bed.h"
 #include "tests/support/teller.h"
@@ -117,6 +118,101 @@ static void a_world_without_anything_to_do_is_idle(void **state)
     sim_testbed.destroy(tb);
 }
 
+static enum fabric_error circle_start(struct fabric *f, const char *config, size_t config_length,
+                                      const struct fabric_report_sink *sink, void **state)
+{
+    fabric_timer timer;
+    (void)config;
+    (void)config_length;
+    (void)sink;
+    *state = f;
+    return fabric_timer_set(f, BED_MS, 1, &timer);
+}
+
+/* Wakes itself without an end. */
+static void circle_event(void *state, const struct fabric_event *event)
+{
+    assert_true(event->type == FABRIC_EVENT_TIMER || event->type == FABRIC_EVENT_WOKEN);
+    assert_int_equal(fabric_wake(state), 0);
+}
+
+static void circle_command(void *state, const char *json)
+{
+    fabric_timer timer;
+    assert_string_equal(json, "in one event");
+    for (;;) {
+        bool was_pending;
+        assert_int_equal(fabric_timer_set(state, BED_SECOND, 1, &timer), 0);
+        assert_int_equal(fabric_timer_cancel(state, timer, &was_pending), 0);
+    }
+}
+
+static void circle_stop(void *state)
+{
+    assert_non_null(state);
+}
+
+static const struct fabric_program circle_program = {"circle", circle_start, circle_event,
+                                                     circle_command, circle_stop};
+
+/* A program that goes round in a circle keeps nobody waiting for ever. */
+static void a_circle_in_one_instant_is_noticed(void **state)
+{
+    struct testbed_event event;
+    (void)state;
+    assert_int_equal(sim_bed_start(&bed, "a", &circle_program, ""), TESTBED_DONE);
+    sim_testbed.next(bed.tb, 10 * BED_SECOND, &event);
+    assert_int_equal(event.type, TESTBED_EVENT_HUNG);
+    assert_string_equal(event.text, "1000000 events of node a while no time passed");
+    assert_true(event.time >= BED_MS && event.time < 2 * BED_MS);
+    sim_testbed.next(bed.tb, 10 * BED_SECOND, &event);
+    assert_int_equal(event.type, TESTBED_EVENT_HUNG);
+}
+
+static void go_round_inside_one_event(void *context)
+{
+    (void)context;
+    char detail[TESTBED_DETAIL];
+    (void)sim_testbed.tell(bed.tb, "a", "in one event", detail);
+}
+
+static void a_circle_inside_one_event_is_a_programmer_error(void **state)
+{
+    (void)state;
+    assert_int_equal(sim_bed_start(&bed, "a", &circle_program, ""), TESTBED_DONE);
+    assert_true(aborts(go_round_inside_one_event, NULL));
+}
+
+static bool third_time(void *context)
+{
+    return ++*(unsigned *)context == 3;
+}
+
+static void who_waits_may_be_interrupted(void **state)
+{
+    static struct topology_port port = {.port_num = 1, .network = "ib", .mtu = FABRIC_MTU_4096};
+    static struct topology_device device = {
+        .name = "mlx5_0", .profile = "mlx5", .ports = &port, .port_count = 1};
+    static struct topology_node node = {
+        .name = "alone", .address = "10.0.0.1", .devices = &device, .device_count = 1};
+    static struct topology_subnet subnet = {
+        .name = "ib", .prefix = 0xfe80ull << 48, .first_lid = 1};
+    static const struct topology topology = {
+        .subnets = &subnet, .subnet_count = 1, .nodes = &node, .node_count = 1};
+    unsigned asked = 0;
+    const struct testbed_options options = {
+        .seed = 1, .caps = FABRIC_CAPS_ALL, .interrupted = third_time, .interrupt_context = &asked};
+    struct testbed_event event;
+    char detail[TESTBED_DETAIL];
+    (void)state;
+    struct testbed *tb = sim_testbed.create(&topology, &options, detail);
+    assert_non_null(tb);
+    sim_testbed.next(tb, 100000 * BED_SECOND, &event);
+    assert_int_equal(event.type, TESTBED_EVENT_STOPPED);
+    assert_int_equal(asked, 3);
+    sim_testbed.destroy(tb);
+}
+
 static void files_are_placed(void **state)
 {
     char detail[TESTBED_DETAIL];
@@ -167,6 +263,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(programs_move_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(time_passes_only_in_next, setup, teardown),
         cmocka_unit_test(a_world_without_anything_to_do_is_idle),
+        cmocka_unit_test(who_waits_may_be_interrupted),
+        cmocka_unit_test_setup_teardown(a_circle_in_one_instant_is_noticed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_circle_inside_one_event_is_a_programmer_error, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(files_are_placed, setup, teardown),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
     };

@@ -208,12 +208,12 @@ static void pass_psns(struct hca_pair *p, uint32_t count)
         context_by_number(p->w->host[0].hca, hca_world_number(p->w, 0, p->qp[0]));
     struct qp_context *to =
         context_by_number(p->w->host[1].hca, hca_world_number(p->w, 1, p->qp[1]));
-    uint32_t psn = rules_psn_add(to->rsp.epsn, count);
-    assert_int_equal(to->rsp.epsn, from->req.una_psn);
-    to->rsp.epsn = psn;
-    to->rsp.position += count;
-    from->req.next_psn = from->req.una_psn = from->req.sent_psn = from->req.tx_psn = psn;
-    from->req.awaited_psn = rules_psn_add(psn, RULES_PSN_MASK);
+    uint32_t psn = rules_psn_add(to->rsp->epsn, count);
+    assert_int_equal(to->rsp->epsn, from->req->una_psn);
+    to->rsp->epsn = psn;
+    to->rsp->position += count;
+    from->req->next_psn = from->req->una_psn = from->req->sent_psn = from->req->tx_psn = psn;
+    from->req->awaited_psn = rules_psn_add(psn, RULES_PSN_MASK);
 }
 
 static void a_repeated_read_is_not_taken_for_one_a_wrap_of_the_psns_ago(void **state)

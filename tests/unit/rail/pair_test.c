@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "src/rail/backoff.h"
 #include "src/rail/pair.h"
 #include "tests/support/small_world.h"
 
@@ -69,6 +70,7 @@ static void a_pair_of_a_closed_device_is_only_forgotten(void **state)
     struct small_world *w = ready();
     struct rail_pair pair;
     assert_int_equal(rail_pair_create(&rails[0], 0, &pair), 0);
+    small_run(w, RAIL_SETTLED);
     rails[0].device_lost = true;
     assert_true(rail_judge(&rails[0]));
     assert_true(pair.epoch != rails[0].epoch);

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "src/rail/backoff.h"
 #include "src/rail/rail.h"
 #include "tests/support/small_world.h"
 
@@ -263,12 +264,65 @@ static void a_device_that_returns_is_opened_again(void **state)
     assert_int_equal(r->device.id, 0);
     assert_false(rail_concerned(r, &e));
     b.port->gone = false;
+    assert_false(rail_judge(r)); /* too early */
+    small_run(b.w, RAIL_BACKOFF_FIRST * 5 / 4);
     assert_true(rail_judge(r));
     assert_int_equal(r->state, RAIL_READY);
     assert_true(r->epoch > epoch);
     b.port->gone = true; /* and once more, without an event */
     assert_true(rail_judge(r));
     assert_int_equal(r->reason, ERR_DEVICE_REMOVED);
+    done(&b);
+}
+
+/* Whoever looks, and however often: a device that opens and does not answer is opened again ever
+ * more seldom, and the owner is told when to look. */
+static void opening_a_device_again_backs_off(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    uint64_t waits[12];
+    r->cookie = 7;
+    small_fail(b.w, 0, FABRIC_OP_PORT_QUERY, 1, 1000, ERR_RESOURCES_EXHAUSTED);
+    rail_judge(r);
+    for (uint32_t i = 0; i < 12; i++) {
+        uint64_t now = small_now(b.w);
+        uint32_t before = r->epoch;
+        for (uint32_t k = 0; k < 3; k++)
+            assert_false(rail_judge(r));
+        assert_int_equal(r->reason, ERR_DEVICE_REMOVED);
+        assert_int_equal(r->epoch, before);
+        assert_true(r->reopen_at > now && r->reopen.id);
+        waits[i] = r->reopen_at - now;
+        small_run(b.w, waits[i]);
+        assert_false(rail_judge(r)); /* said once */
+        assert_int_equal(r->epoch, before + 1);
+    }
+    assert_true(waits[0] >= RAIL_BACKOFF_FIRST && waits[0] <= RAIL_BACKOFF_FIRST * 5 / 4);
+    assert_true(waits[3] >= 8 * RAIL_BACKOFF_FIRST);
+    assert_true(waits[11] >= RAIL_BACKOFF_LAST && waits[11] <= RAIL_BACKOFF_LAST * 5 / 4);
+    done(&b);
+}
+
+static void a_device_that_answered_long_enough_is_opened_again_at_once(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    rail_judge(r);
+    for (uint32_t settled = 0; settled < 2; settled++) {
+        struct fabric_async e = event(r, FABRIC_ASYNC_CQ_ERR, 0);
+        uint32_t epoch = r->epoch;
+        small_run(b.w, settled ? RAIL_SETTLED : 1);
+        assert_true(rail_concerned(r, &e));
+        assert_true(rail_judge_event(r, &e));
+        assert_int_equal(r->state, settled ? RAIL_READY : RAIL_WAITING);
+        assert_int_equal(r->epoch, epoch + settled);
+        small_run(b.w, RAIL_BACKOFF_FIRST * 5 / 4);
+        assert_int_equal(rail_judge(r), !settled);
+        assert_int_equal(r->state, RAIL_READY);
+    }
     done(&b);
 }
 
@@ -307,6 +361,8 @@ int main(void)
         cmocka_unit_test(roce_needs_a_gid_and_no_partition),
         cmocka_unit_test(events_are_dispatched_by_device_and_port),
         cmocka_unit_test(a_device_that_returns_is_opened_again),
+        cmocka_unit_test(opening_a_device_again_backs_off),
+        cmocka_unit_test(a_device_that_answered_long_enough_is_opened_again_at_once),
         cmocka_unit_test(a_port_that_is_not_there_is_refused),
         cmocka_unit_test(faults_look_the_other_way_round_from_the_other_end),
     };

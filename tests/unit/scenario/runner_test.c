@@ -240,6 +240,35 @@ static void a_fault_is_noted_as_it_was_written(void **state)
     scenario_fixture_free(&f);
 }
 
+static void a_world_that_does_not_get_on_is_hung(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("sm_stop", 0, TESTBED_EVENT_HUNG, "client", "1000000 events of node client");
+    scenario_fixture_run(&f, "steps:\n"
+                             "  - sm_stop: sm\n"
+                             "  - {after: 1 s, status: client}\n");
+    assert_int_equal(f.result.status, SCENARIO_FAILED);
+    assert_int_equal(f.result.failure_count, 1);
+    assert_string_equal(text_data(&f.result.failures[0].found),
+                        "hung: 1000000 events of node client");
+    assert_null(strstr(fake_log.text, "status"));
+    assert_int_equal(fake_log.destroyed, 1);
+    scenario_fixture_free(&f);
+}
+
+static void a_stop_in_the_middle_of_an_event_is_an_interruption(void **state)
+{
+    (void)state;
+    struct scenario_fixture f;
+    script("sm_stop", 0, TESTBED_EVENT_STOPPED, "client", "");
+    scenario_fixture_run(&f, "steps:\n"
+                             "  - sm_stop: sm\n"
+                             "  - {after: 1 s, status: client}\n");
+    assert_int_equal(f.result.status, SCENARIO_INTERRUPTED);
+    scenario_fixture_free(&f);
+}
+
 static bool always(void *context)
 {
     (void)context;
@@ -283,6 +312,8 @@ int main(void)
         cmocka_unit_test_setup(a_file_that_is_not_there_breaks, setup),
         cmocka_unit_test_setup(a_fault_is_noted_as_it_was_written, setup),
         cmocka_unit_test_setup(an_interrupted_run_cleans_up, setup),
+        cmocka_unit_test_setup(a_world_that_does_not_get_on_is_hung, setup),
+        cmocka_unit_test_setup(a_stop_in_the_middle_of_an_event_is_an_interruption, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

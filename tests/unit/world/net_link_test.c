@@ -183,6 +183,50 @@ static void every_change_moves_the_epoch(void **state)
     little_net_down(&little);
 }
 
+static void a_disabled_port_trains_by_no_cable(void **state)
+{
+    struct little_net little;
+    (void)state;
+    little_net_up(&little, 2, NULL);
+    struct net_port *end = net_port_peer(little.hosts[0]);
+    const struct port_info *info = net_port_info(little.hosts[0]);
+    net_port_set_disabled(end, true);
+    net_port_set_disabled(end, true);
+    assert_int_equal(info->state, FABRIC_PORT_DOWN);
+    net_link_set_up(little.hosts[0], false);
+    net_link_set_up(little.hosts[0], true);
+    assert_int_equal(info->state, FABRIC_PORT_DOWN);
+    net_link_set_up(little.hosts[0], false);
+    net_port_set_disabled(end, false); /* plugs nothing in */
+    assert_int_equal(info->state, FABRIC_PORT_DOWN);
+    net_link_set_up(little.hosts[0], true);
+    assert_int_equal(info->state, FABRIC_PORT_INIT);
+    net_port_set_disabled(end, true);
+    net_node_set_power(little.sw, false);
+    net_node_set_power(little.sw, true);
+    assert_int_equal(info->state, FABRIC_PORT_INIT);
+    little_net_down(&little);
+}
+
+static void a_host_without_power_comes_back_with_the_default_key(void **state)
+{
+    struct little_net little;
+    (void)state;
+    little_net_up(&little, 2, NULL);
+    struct port_info *info = net_port_info(little.hosts[1]);
+    info->pkeys[0] = 0x7fff;
+    info->pkeys[9] = 0x8123;
+    info->sl_to_vl[3] = 3;
+    net_node_set_power(net_port_node(little.hosts[1]), false);
+    net_node_set_power(net_port_node(little.hosts[1]), true);
+    assert_int_equal(info->state, FABRIC_PORT_INIT);
+    assert_int_equal(info->pkeys[0], 0xffff);
+    assert_int_equal(info->pkeys[9], 0);
+    assert_int_equal(info->sl_to_vl[3], 0);
+    assert_int_equal(info->lid, 0);
+    little_net_down(&little);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +240,8 @@ int main(void)
         cmocka_unit_test(what_is_on_the_wire_is_lost_with_the_link),
         cmocka_unit_test(power_takes_every_link_of_a_node),
         cmocka_unit_test(every_change_moves_the_epoch),
+        cmocka_unit_test(a_disabled_port_trains_by_no_cable),
+        cmocka_unit_test(a_host_without_power_comes_back_with_the_default_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -222,6 +222,25 @@ static void a_switch_sends_from_port_0_by_its_tables(void **state)
     little_net_down(&little);
 }
 
+static void entries_above_the_top_are_kept_and_forward_nothing(void **state)
+{
+    struct little_net little;
+    (void)state;
+    little_net_up(&little, 3, NULL);
+    net_lft_set_top(little.sw, 2);
+    assert_true(little_net_send(&little, 0, 1, 0, 1, 100));
+    assert_true(little_net_send(&little, 0, 2, 0, 2, 100));
+    little_net_run(&little, 10000);
+    assert_int_equal(little_net_arrived(&little, 1), 1);
+    assert_int_equal(little_net_arrived(&little, 2), 0);
+    assert_int_equal(net_lft_get(little.sw, 3), 3);
+    net_lft_set_top(little.sw, 3);
+    assert_true(little_net_send(&little, 0, 2, 0, 3, 100));
+    little_net_run(&little, 10000);
+    assert_int_equal(little_net_arrived(&little, 2), 1);
+    little_net_down(&little);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +255,7 @@ int main(void)
         cmocka_unit_test(multicast_reaches_every_member_but_the_sender),
         cmocka_unit_test(multicast_gives_its_credit_back_once),
         cmocka_unit_test(a_switch_sends_from_port_0_by_its_tables),
+        cmocka_unit_test(entries_above_the_top_are_kept_and_forward_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

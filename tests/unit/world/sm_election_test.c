@@ -271,6 +271,87 @@ static void what_another_master_set_is_not_trusted(void **state)
     subnet_close(&s);
 }
 
+struct told {
+    unsigned answers;
+    uint16_t status;
+    struct mad_sm_info info;
+};
+
+static void hear_answer(void *context, const struct mad *mad, uint16_t slid)
+{
+    struct told *told = context;
+
+    (void)slid;
+    told->answers++;
+    told->status = mad_status(mad);
+    mad_sm_info_decode(mad_data_const(mad), &told->info);
+}
+
+/* A control of the master's, sent by h1 in its name; the status of the answer. */
+static uint16_t control(struct subnet *s, struct told *told, const char *to, uint32_t what)
+{
+    struct mad_sm_info from = {.guid = subnet_guid(s, "h0"), .priority = 5, .state = SM_MASTER};
+    struct mad *mad = mad_new();
+    unsigned before = told->answers;
+
+    mad_begin(mad, MAD_CLASS_SUBN_LID, what ? MAD_SET : MAD_GET, 9, MAD_SM_INFO, what);
+    mad_sm_info_encode(mad_data(mad), &from);
+    sma_send(s->sma, subnet_port(s, "h1", 1), mad, subnet_info(s, to)->lid);
+    while (told->answers == before)
+        assert_true(sim_step(s->sim));
+    return told->status;
+}
+
+static void a_disabled_standby_stays_out_until_it_is_told_to_stand_by(void **state)
+{
+    struct told told = {0};
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY) && subnet_wait_up(&s, 0));
+    sma_set_manager(s.sma, subnet_port(&s, "h1", 1), hear_answer, &told);
+    assert_int_equal(control(&s, &told, "h3", MAD_SM_DISABLE), MAD_STATUS_OK);
+    assert_int_equal(control(&s, &told, "h3", 0), MAD_STATUS_OK); /* it answers still */
+    assert_int_equal(told.info.state, SM_NOT_ACTIVE);
+    assert_int_equal(control(&s, &told, "h3", MAD_SM_DISCOVER), MAD_STATUS_BAD_FIELD);
+    sm_start(s.sm[1]); /* runs already */
+    sm_stop(s.sm[0]);
+    sim_run_until(s.sim, sim_now(s.sim) + 30000 * MS);
+    assert_int_equal(sm_state(s.sm[1]), SM_NOT_ACTIVE); /* nobody takes over */
+    assert_int_equal(control(&s, &told, "h3", MAD_SM_STANDBY), MAD_STATUS_OK);
+    assert_int_equal(sm_state(s.sm[1]), SM_STANDBY);
+    assert_true(subnet_wait_up(&s, 1)); /* and finds the master dead */
+    subnet_close(&s);
+}
+
+static void a_control_for_another_state_is_refused(void **state)
+{
+    struct told told = {0};
+    struct subnet s;
+
+    (void)state;
+    open_two(&s, 5, 3);
+    subnet_bring_up(&s);
+    sm_start(s.sm[1]);
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY) && subnet_wait_up(&s, 0));
+    sma_set_manager(s.sma, subnet_port(&s, "h1", 1), hear_answer, &told);
+    assert_int_equal(control(&s, &told, "h0", MAD_SM_DISABLE), MAD_STATUS_BAD_FIELD);
+    assert_int_equal(control(&s, &told, "h0", MAD_SM_STANDBY), MAD_STATUS_BAD_FIELD);
+    assert_int_equal(control(&s, &told, "h0", 6), MAD_STATUS_BAD_FIELD);
+    assert_int_equal(control(&s, &told, "h3", MAD_SM_ACKNOWLEDGE), MAD_STATUS_BAD_FIELD);
+    assert_int_equal(sm_state(s.sm[0]), SM_MASTER);
+    assert_int_equal(control(&s, &told, "h3", MAD_SM_DISABLE), MAD_STATUS_OK);
+    sm_restart(s.sm[1], true); /* an operator is not bound by it */
+    assert_true(subnet_wait_state(&s, 1, SM_STANDBY));
+    assert_int_equal(control(&s, &told, "h3", MAD_SM_DISABLE), MAD_STATUS_OK);
+    sm_stop(s.sm[1]);
+    assert_int_equal(sm_state(s.sm[1]), SM_NOT_ACTIVE);
+    subnet_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +367,8 @@ int main(void)
         cmocka_unit_test(a_changed_priority_counts_at_the_next_sweep),
         cmocka_unit_test(when_two_subnets_join_one_master_remains),
         cmocka_unit_test(a_master_whose_successor_dies_goes_on),
+        cmocka_unit_test(a_disabled_standby_stays_out_until_it_is_told_to_stand_by),
+        cmocka_unit_test(a_control_for_another_state_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -232,6 +232,78 @@ static void fewer_lanes_can_be_asked_for(void **state)
     }
 }
 
+/* The table of the switch port would be too small: enforcing it would cut members off. */
+static void a_port_with_more_keys_than_the_switch_can_hold_is_not_enforced(void **state)
+{
+    struct subnet s;
+    const struct port_info *port;
+    uint64_t guid;
+
+    (void)state;
+    subnet_open_tree(&s, 4, 4, &(struct sm_config){.enforce_partitions = true});
+    guid = subnet_guid(&s, "h2");
+    for (uint16_t i = 1; i < 32; i++)
+        assert_true(sm_pkey_set(s.sm[0], guid, (uint16_t)FULL(0x100 + i), (uint16_t)(i + 40)));
+    subnet_bring_up(&s);
+    port = net_port_info(net_port_peer(subnet_port(&s, "h2", 1)));
+    assert_int_equal(port->partition_enforce_in, 1);
+    assert_int_equal(port->pkeys[31], FULL(0x100 + 31));
+    assert_true(sm_pkey_set(s.sm[0], guid, FULL(0x200), 100));
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(port->partition_enforce_in, 0);
+    assert_int_equal(port->partition_enforce_out, 0);
+    assert_true(sm_pkey_remove(s.sm[0], guid, 0x101));
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(port->partition_enforce_out, 1);
+    assert_int_equal(port->pkeys[31], FULL(0x200));
+    subnet_close(&s);
+}
+
+static void a_key_that_changes_under_way_reaches_the_switch_too(void **state)
+{
+    struct subnet s;
+    const struct port_info *port;
+    uint64_t guid;
+
+    (void)state;
+    subnet_open_tree(&s, 4, 4, &(struct sm_config){.enforce_partitions = true});
+    subnet_bring_up(&s);
+    guid = subnet_guid(&s, "h2");
+    port = net_port_info(net_port_peer(subnet_port(&s, "h2", 1)));
+    assert_true(sm_pkey_set(s.sm[0], guid, FULL(0x91), 1));
+    while (port->pkeys[1] == 0) /* set, and the answer is on its way */
+        assert_true(sim_step(s.sim));
+    assert_true(sm_pkey_set(s.sm[0], guid, FULL(0x92), 1));
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(subnet_info(&s, "h2")->pkeys[1], FULL(0x92));
+    assert_int_equal(port->pkeys[1], FULL(0x92));
+    subnet_close(&s);
+}
+
+static void one_service_level_moves_in_every_map_and_back(void **state)
+{
+    const uint8_t one[PORT_SLS] = {3, 2, 1, 15};
+    uint8_t before[PORT_SLS];
+    struct subnet s;
+
+    (void)state;
+    subnet_open_tree(&s, 4, 4, NULL);
+    sm_sl_map_set(s.sm[0], subnet_guid(&s, "h2"), one);
+    subnet_bring_up(&s);
+    memcpy(before, subnet_info(&s, "h1")->sl_to_vl, PORT_SLS);
+    sm_sl_set(s.sm[0], 2, 5);
+    assert_true(subnet_wait_up(&s, 0));
+    assert_int_equal(subnet_info(&s, "h1")->sl_to_vl[2], 5);
+    assert_int_equal(subnet_info(&s, "h1")->sl_to_vl[3], before[3]);
+    assert_int_equal(subnet_info(&s, "h2")->sl_to_vl[2], 5);
+    assert_int_equal(subnet_info(&s, "h2")->sl_to_vl[3], 15);
+    sm_sl_set(s.sm[0], 2, SM_SL_BY_MAP);
+    assert_true(subnet_wait_up(&s, 0));
+    assert_memory_equal(subnet_info(&s, "h1")->sl_to_vl, before, PORT_SLS);
+    assert_memory_equal(subnet_info(&s, "h2")->sl_to_vl, one, PORT_SLS);
+    subnet_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +318,9 @@ int main(void)
         cmocka_unit_test(service_levels_map_to_lanes_that_both_ends_have),
         cmocka_unit_test(sl_maps_are_set_for_one_port_or_for_all),
         cmocka_unit_test(fewer_lanes_can_be_asked_for),
+        cmocka_unit_test(a_port_with_more_keys_than_the_switch_can_hold_is_not_enforced),
+        cmocka_unit_test(a_key_that_changes_under_way_reaches_the_switch_too),
+        cmocka_unit_test(one_service_level_moves_in_every_map_and_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,6 +246,21 @@ static void forwarding_tables_are_set_by_blocks(void **state)
     subnet_close(&a.s);
 }
 
+/* Whether a LID-routed datagram to LID 150 gets to a host. */
+static bool reaches_150(struct asker *a)
+{
+    struct sma_stats before, after;
+    struct mad *mad = mad_new();
+
+    mad_begin(mad, MAD_CLASS_SUBN_LID, MAD_GET, 7, MAD_NODE_DESCRIPTION, 0);
+    sma_stats(a->s.sma, &before);
+    sma_send(a->s.sma, subnet_port(&a->s, "h0", 1), mad, 150);
+    while (sim_step(a->s.sim))
+        ;
+    sma_stats(a->s.sma, &after);
+    return after.answered > before.answered;
+}
+
 static void entries_above_the_top_forward_nothing(void **state)
 {
     struct mad_switch_info info = {.linear_fdb_top = 200, .life_time_value = 9};
@@ -254,15 +269,21 @@ static void entries_above_the_top_forward_nothing(void **state)
 
     (void)state;
     open_asker(&a);
-    net_lft_set(net_find(a.s.net, "l0"), 150, 2);
+    subnet_info(&a.s, "h2")->lid = 150;
+    net_lft_set(net_find(a.s.net, "l0"), 150, 3);
+    assert_false(reaches_150(&a)); /* the top of a switch that came up is 0 */
     mad_switch_info_encode(data, &info);
     assert_int_equal(ask(&a, 1, MAD_SET, MAD_SWITCH_INFO, 0, data), MAD_STATUS_OK);
-    assert_int_equal(net_lft_get(net_find(a.s.net, "l0"), 150), 2);
+    assert_true(reaches_150(&a));
+    info.linear_fdb_top = NET_LFT_SIZE;
+    mad_switch_info_encode(data, &info);
+    assert_int_equal(ask(&a, 1, MAD_SET, MAD_SWITCH_INFO, 0, data), MAD_STATUS_BAD_FIELD);
     info.linear_fdb_top = 149;
     mad_switch_info_encode(data, &info);
     assert_int_equal(ask(&a, 1, MAD_SET, MAD_SWITCH_INFO, 0, data), MAD_STATUS_OK);
-    assert_int_equal(net_lft_get(net_find(a.s.net, "l0"), 150), NET_PORT_NONE);
     mad_switch_info_decode(mad_data(&a.last), &info);
+    assert_false(reaches_150(&a));
+    assert_int_equal(net_lft_get(net_find(a.s.net, "l0"), 150), 3);
     assert_int_equal(info.linear_fdb_top, 149);
     assert_int_equal(info.life_time_value, 9);
     assert_int_equal(info.linear_fdb_cap, NET_LFT_SIZE);

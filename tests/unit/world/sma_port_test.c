@@ -223,6 +223,7 @@ static uint16_t ask_with_key(struct asker *a, uint8_t method, uint64_t key)
     struct mad *mad = mad_new();
     struct mad_port_info info;
     unsigned before = a->received;
+    uint64_t end = sim_now(a->s.sim) + 1000000;
 
     mad_begin(mad, MAD_CLASS_SUBN_DIRECTED, method, 1, MAD_PORT_INFO, 1);
     mad_set_route(mad, to_host, 2);
@@ -231,10 +232,11 @@ static uint16_t ask_with_key(struct asker *a, uint8_t method, uint64_t key)
     info.lid = 7;
     info.m_key = 0xABCD;
     info.m_key_protect_bits = 1;
+    info.m_key_lease_period = 2; /* s */
     mad_port_info_encode(mad_data(mad), &info);
     sma_send(a->s.sma, subnet_port(&a->s, "h0", 1), mad, LID_PERMISSIVE);
-    while (a->received == before && sim_step(a->s.sim))
-        ;
+    while (a->received == before && sim_next_time(a->s.sim) < end)
+        sim_step(a->s.sim);
     return a->received == before ? 0xFFFF : mad_status(&a->last);
 }
 
@@ -272,6 +274,7 @@ static void a_wrong_management_key_is_reported_with_what_it_came_with(void **sta
     subnet_info(&a.s, "h0")->lid = 1;
     subnet_info(&a.s, "h2")->sm_lid = 1;
     net_lft_set(net_find(a.s.net, "l0"), 1, 1);
+    net_lft_set_top(net_find(a.s.net, "l0"), 9);
     assert_int_equal(ask_with_key(&a, MAD_SET, 0x1111), MAD_STATUS_OK); /* the trap */
     assert_int_equal(mad_method(&a.last), MAD_TRAP);
     mad_notice_decode(mad_data_const(&a.last), &notice);
@@ -287,6 +290,72 @@ static void a_wrong_management_key_is_reported_with_what_it_came_with(void **sta
     subnet_close(&a.s);
 }
 
+static void go_on(struct asker *a, uint64_t ms)
+{
+    sim_run_until(a->s.sim, sim_now(a->s.sim) + ms * 1000000);
+}
+
+/* What an asker without the key is told of it. */
+static uint64_t told(struct asker *a)
+{
+    struct mad_port_info info;
+
+    assert_int_equal(ask(a, 2, MAD_GET, MAD_PORT_INFO, 1, NULL), MAD_STATUS_OK);
+    mad_port_info_decode(mad_data(&a->last), &info);
+    assert_int_equal(info.m_key_lease_period, 2);
+    return info.m_key;
+}
+
+static uint16_t set_without_key(struct asker *a)
+{
+    uint8_t data[MAD_SMP_DATA] = {0};
+
+    return ask(a, 2, MAD_SET, MAD_PORT_INFO, 1, data);
+}
+
+static void the_protection_ends_a_lease_after_a_wrong_key(void **state)
+{
+    struct asker a;
+
+    (void)state;
+    open_asker(&a);
+    assert_int_equal(ask_with_key(&a, MAD_SET, 0), MAD_STATUS_OK);
+    go_on(&a, 5000);
+    assert_true(told(&a) == 0); /* nobody tried: nothing runs out */
+    assert_int_equal(set_without_key(&a), 0xFFFF);
+    go_on(&a, 1500);
+    assert_int_equal(ask_with_key(&a, MAD_SET, 0xABCD), MAD_STATUS_OK); /* the owner lives */
+    go_on(&a, 1500);
+    assert_true(told(&a) == 0);
+    assert_int_equal(set_without_key(&a), 0xFFFF);
+    go_on(&a, 1500);
+    assert_int_equal(set_without_key(&a), 0xFFFF); /* does not begin anew */
+    assert_true(told(&a) == 0);
+    go_on(&a, 600);
+    assert_true(told(&a) == 0xABCD);
+    assert_int_equal(set_without_key(&a), 0xFFFF); /* a Set needs it still */
+    assert_int_equal(ask_with_key(&a, MAD_SET, told(&a)), MAD_STATUS_OK);
+    assert_true(told(&a) == 0);
+    assert_int_equal(set_without_key(&a), 0xFFFF);
+    subnet_close(&a.s); /* with a lease that runs */
+}
+
+static void power_takes_the_key_and_its_lease(void **state)
+{
+    struct asker a;
+
+    (void)state;
+    open_asker(&a);
+    assert_int_equal(ask_with_key(&a, MAD_SET, 0), MAD_STATUS_OK);
+    assert_int_equal(set_without_key(&a), 0xFFFF);
+    net_node_set_power(net_find(a.s.net, "h2"), false);
+    net_node_set_power(net_find(a.s.net, "h2"), true);
+    assert_int_equal(ask_with_key(&a, MAD_SET, 0), MAD_STATUS_OK);
+    go_on(&a, 3000);
+    assert_true(told(&a) == 0); /* the lease of before does not end this one's protection */
+    subnet_close(&a.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +367,8 @@ int main(void)
         cmocka_unit_test(a_switch_has_one_lid_at_its_port_0),
         cmocka_unit_test(a_management_key_protects_the_port),
         cmocka_unit_test(a_wrong_management_key_is_reported_with_what_it_came_with),
+        cmocka_unit_test(the_protection_ends_a_lease_after_a_wrong_key),
+        cmocka_unit_test(power_takes_the_key_and_its_lease),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -89,6 +89,7 @@ static void a_lid_routed_request_is_answered_to_its_lid(void **state)
     subnet_info(&a.s, "h2")->lid = 8;
     subnet_info(&a.s, "h2")->lmc = 1;
     net_lft_set(net_find(a.s.net, "l0"), 1, 1);
+    net_lft_set_top(net_find(a.s.net, "l0"), 9);
     net_lft_set(net_find(a.s.net, "l0"), 9, 3);
     mad_begin(mad, MAD_CLASS_SUBN_LID, MAD_GET, 7, MAD_NODE_DESCRIPTION, 0);
     sma_send(a.s.sma, subnet_port(&a.s, "h0", 1), mad, 9); /* the second of its two LIDs */
@@ -114,6 +115,7 @@ static void what_is_for_another_lid_is_discarded(void **state)
     (void)state;
     open_asker(&a);
     net_lft_set(net_find(a.s.net, "l0"), 5, 3); /* but h2 has LID 0 */
+    net_lft_set_top(net_find(a.s.net, "l0"), 9);
     mad_begin(mad, MAD_CLASS_SUBN_LID, MAD_GET, 7, MAD_NODE_DESCRIPTION, 0);
     sma_send(a.s.sma, subnet_port(&a.s, "h0", 1), mad, 5);
     while (sim_step(a.s.sim))
@@ -206,6 +208,32 @@ static void nodes_that_come_later_are_served_too(void **state)
     subnet_close(&s);
 }
 
+static void a_datagram_of_another_version_is_answered_and_not_obeyed(void **state)
+{
+    static const size_t versions[] = {0, 2}; /* of the base and of the class */
+    struct asker a;
+
+    (void)state;
+    open_asker(&a);
+    for (size_t i = 0; i < 2; i++) {
+        struct mad *mad = mad_new();
+        struct mad_port_info info = {.lid = 77};
+
+        mad_begin(mad, MAD_CLASS_SUBN_DIRECTED, MAD_SET, 1, MAD_PORT_INFO, 1);
+        mad_set_route(mad, to_host, 2);
+        mad_port_info_encode(mad_data(mad), &info);
+        mad->bytes[versions[i]] = 2;
+        sma_send(a.s.sma, subnet_port(&a.s, "h0", 1), mad, LID_PERMISSIVE);
+        while (sim_step(a.s.sim))
+            ;
+        assert_int_equal(a.received, i + 1);
+        assert_int_equal(mad_status(&a.last), MAD_STATUS_BAD_VERSION);
+        assert_int_equal(mad_method(&a.last), MAD_GET_RESP);
+        assert_int_equal(subnet_info(&a.s, "h2")->lid, 0);
+    }
+    subnet_close(&a.s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +245,7 @@ int main(void)
         cmocka_unit_test(without_a_manager_answers_and_sm_info_find_nobody),
         cmocka_unit_test(other_methods_are_refused),
         cmocka_unit_test(nodes_that_come_later_are_served_too),
+        cmocka_unit_test(a_datagram_of_another_version_is_answered_and_not_obeyed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

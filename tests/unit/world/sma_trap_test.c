@@ -47,6 +47,7 @@ static void open_managed(struct asker *a)
     net_port_info(subnet_port(&a->s, "l0", 0))->lid = 5;
     net_port_info(subnet_port(&a->s, "l0", 0))->sm_lid = 1;
     net_lft_set(net_find(a->s.net, "l0"), 1, 1);
+    net_lft_set_top(net_find(a->s.net, "l0"), 9);
     net_lft_set(net_find(a->s.net, "l0"), 3, 3);
 }
 
