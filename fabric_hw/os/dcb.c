@@ -14,11 +14,7 @@
 #define DSCPS 64
 #define SELECTOR_DSCP 5 /* IEEE 802.1Qcd: the application entry is a DSCP value */
 
-#ifndef DCB_ATTR_DCB_APP_TRUST_TABLE /* kernels from 6.3 on */
-#define OS_DCB_TRUST_TABLE 9
-#else
-#define OS_DCB_TRUST_TABLE DCB_ATTR_DCB_APP_TRUST_TABLE
-#endif
+#define TRUST_TABLE 11 /* DCB_ATTR_DCB_APP_TRUST_TABLE of kernels from 6.3 on */
 
 struct answer {
     struct fabric_dcb dcb;
@@ -85,7 +81,7 @@ static int on_ieee(const struct nlattr *attribute, void *context)
     case DCB_ATTR_IEEE_APP_TABLE:
         (void)mnl_attr_parse_nested(attribute, on_app, out);
         break;
-    case OS_DCB_TRUST_TABLE:
+    case TRUST_TABLE:
         out->has_trust = true;
         (void)mnl_attr_parse_nested(attribute, on_trust, out);
         break;
