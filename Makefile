@@ -161,6 +161,9 @@ $(UNIT) $(BENCH) $(SHOW): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUS
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
+# These run the programs.
+$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)
+
 $(CONFORMANCE): $(call obj,$(CONFORMANCE_SRC) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources
 	$(call say,LD $@)
 	@mkdir -p $(@D)

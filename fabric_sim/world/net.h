@@ -124,6 +124,9 @@ void net_switch_set_hoq_life(struct net_node *sw, uint64_t life);
 #define NET_LFT_SIZE 0xC000
 #define NET_PORT_NONE 0xff
 uint8_t net_lft_get(const struct net_node *sw, uint16_t lid); /* NET_PORT_NONE when unset */
+/* The same as far as the table is in force, up to LinearFDBTop (vol. 1, chapter 18.2.4.1): where
+ * packets go. */
+uint8_t net_lft_forwards(const struct net_node *sw, uint16_t lid);
 void net_lft_set(struct net_node *sw, uint16_t lid, uint8_t port_num);
 /* Entries above `top` are kept but forward nothing (LinearFDBTop); at first there is no limit. */
 void net_lft_set_top(struct net_node *sw, uint16_t top);

@@ -11,6 +11,8 @@
 #include "src/scenario/files.h"
 #include "src/scenario/runner_state.h"
 
+#define SLICE UINT64_C(100000000) /* ns of the world */
+
 struct scenario_failure *runner_fail(struct runner *r, struct yaml_mark mark)
 {
     struct scenario_result *result = r->result;
@@ -81,6 +83,13 @@ void runner_note(struct runner *r, const char *node, const char *format, ...)
     history_add(&r->result->history, &entry);
 }
 
+void runner_expect_exit(struct runner_node *node, bool again)
+{
+    assert(node);
+    node->ending += node->running;
+    node->running = again;
+}
+
 static void take(struct runner *r, const struct testbed_event *event)
 {
     static const enum history_kind kinds[] = {[TESTBED_EVENT_REPORT] = HISTORY_REPORT,
@@ -115,17 +124,32 @@ static void fail_hung(struct runner *r, const char *what)
     text_add(&failure->found, "hung: %s", what);
 }
 
+/* The next event until `deadline`, in slices: the operator is heard also while nothing happens.
+ * False when it was the operator. */
+static bool next_event(struct runner *r, uint64_t deadline, struct testbed_event *event)
+{
+    const struct scenario_options *options = r->options;
+    uint64_t until;
+    do {
+        uint64_t now = r->ops->now(r->tb);
+        if (options->interrupted && options->interrupted(options->interrupt_context)) {
+            runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
+            return false;
+        }
+        until = deadline > now && deadline - now > SLICE && !PLANTED(scenario_deaf_wait)
+                    ? now + SLICE
+                    : deadline;
+        r->ops->next(r->tb, until, event);
+    } while (event->type == TESTBED_EVENT_DEADLINE && until < deadline);
+    return true;
+}
+
 bool runner_pump(struct runner *r, uint64_t deadline)
 {
     struct testbed_event event = {.type = TESTBED_EVENT_IDLE};
     assert(r->tb);
-    if (r->over)
+    if (r->over || !next_event(r, deadline, &event))
         return false;
-    if (r->options->interrupted && r->options->interrupted(r->options->interrupt_context)) {
-        runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
-        return false;
-    }
-    r->ops->next(r->tb, deadline, &event);
     if (event.type == TESTBED_EVENT_STOPPED) {
         runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
         return false;
@@ -141,14 +165,17 @@ bool runner_pump(struct runner *r, uint64_t deadline)
     return !r->over;
 }
 
+/* The tail ends where the run was decided: what is torn down afterwards explains nothing. */
 static void keep_trace(void *context, const char *line, size_t length)
 {
     struct runner *r = context;
     struct scenario_result *result = r->result;
-    struct text *slot = &result->tail[result->tail_next];
-    slot->length = 0;
-    text_add_bytes(slot, line, length);
-    result->tail_next = (result->tail_next + 1) % SCENARIO_TRACE_TAIL;
+    if (!r->over || PLANTED(scenario_tail_of_the_teardown)) {
+        struct text *slot = &result->tail[result->tail_next];
+        slot->length = 0;
+        text_add_bytes(slot, line, length);
+        result->tail_next = (result->tail_next + 1) % SCENARIO_TRACE_TAIL;
+    }
     if (r->options->trace)
         r->options->trace(r->options->trace_context, line, length);
 }
@@ -226,7 +253,8 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
     assert(scenario && ops && options && out);
     char detail[TESTBED_DETAIL] = "";
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
-    *out = (struct scenario_result){.status = SCENARIO_PASSED, .seed = options->seed};
+    *out = (struct scenario_result){
+        .status = SCENARIO_PASSED, .seed = options->seed, .caps = options->caps};
     const struct testbed_options made = {.seed = options->seed,
                                          .caps = options->caps,
                                          .interrupted = options->interrupted,

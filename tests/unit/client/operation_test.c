@@ -151,7 +151,7 @@ static void a_device_that_vanishes_and_returns_serves_again(void **state)
     }
 }
 
-/* MK-B4: an answer of an earlier generation configures nothing. */
+/* MK-B4, CASE-R1: an answer of an earlier generation configures nothing. */
 static void a_late_answer_never_configures_a_newer_link(void **state)
 {
     (void)state;
