@@ -165,6 +165,9 @@ $(UNIT) $(BENCH) $(SHOW): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUS
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
+# These run the programs.
+$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)
+
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
 $(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c)
 $(CONFORMANCE): $(call obj,$(CONFORMANCE_KIT) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources

@@ -43,6 +43,8 @@ static uint64_t wall(void *context)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+#define STOP_PERIOD 100 /* ms: so soon at the latest a signal is acted upon */
+
 struct worker { /* a child that works on one job */
     pid_t pid;
     int fd; /* what it says; -1: none */
@@ -107,9 +109,18 @@ static size_t poll_workers(struct worker *workers, struct pollfd *fds, unsigned 
         fds[i] = (struct pollfd){.fd = workers[i].fd, .events = POLLIN};
         busy += workers[i].fd >= 0;
     }
-    if (busy > 0 && poll(fds, jobs, -1) < 0)
+    if (busy > 0 && poll(fds, jobs, STOP_PERIOD) < 0)
         memset(fds, 0, jobs * sizeof *fds);
     return busy;
+}
+
+/* A signal for this process alone did not reach those that it made. */
+static void stop_workers(const struct worker *workers, unsigned jobs)
+{
+    for (unsigned i = 0; i < jobs; i++) {
+        if (workers[i].fd >= 0)
+            kill(workers[i].pid, SIGTERM);
+    }
 }
 
 static bool spread(void *context, size_t count, unsigned jobs,
@@ -126,6 +137,8 @@ static bool spread(void *context, size_t count, unsigned jobs,
             if (workers[i].fd < 0)
                 lived = employ(&workers[i], next++, work, job);
         }
+        if (interrupted(context))
+            stop_workers(workers, jobs);
         if (poll_workers(workers, fds, jobs) == 0)
             break;
         for (unsigned i = 0; i < jobs; i++) {

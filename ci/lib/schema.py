@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Validates scenario files against the JSON Schema.
+"""Validates scenario files against the JSON Schema, as they are written and cell by cell.
 
 usage: schema.py SCHEMA PATH...     exit 0 all valid, 1 some are not, 77 python3-jsonschema is missing"""
 
@@ -87,7 +87,8 @@ def main():
     paths = [one for path in map(Path, sys.argv[2:])
              for one in (sorted(path.rglob("*.yaml")) if path.is_dir() else [path])]
     for path in paths:
-        for cell, scenario in expanded(yaml.load(path.read_text(), Loader)):
+        written = yaml.load(path.read_text(), Loader)
+        for cell, scenario in [(" as written", written)] + expanded(written):
             for error in validator.iter_errors(scenario):
                 where = "/".join(map(str, error.absolute_path))
                 print(f"{path}{cell}: {where}: {error.message[:200]}")

@@ -10,6 +10,7 @@
 
 #define CONFIG_PATH_MAX 256
 #define CONFIG_MAX_MEDIA 8
+#define CONFIG_MAX_LANES 64
 
 enum config_rdma_transport {
     CONFIG_RDMA_AUTO,

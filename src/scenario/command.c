@@ -348,6 +348,7 @@ static void show(const struct batch *batch, const char *dump, struct totals *tot
     if (!batch->arguments->json) {
         report_text(report, &style, &lines);
         fwrite(text_data(&lines), 1, lines.length, host->out);
+        fflush(host->out); /* whoever reads along sees each result when it is known */
         text_free(&lines);
     }
     json_array_append_new(all, report);
@@ -366,7 +367,7 @@ static bool run_batch(const struct batch *batch, struct totals *totals, json_t *
     if (spread)
         lived = host->spread(host->context, cases, (unsigned)batch->arguments->jobs, work,
                              (void *)(uintptr_t)batch, dumps);
-    for (size_t i = 0; i < cases && !totals->interrupted; i++) {
+    for (size_t i = 0; i < cases && (spread || !totals->interrupted); i++) {
         if (!spread && host->terminal) {
             fprintf(host->err, "\r\033[K%zu of %zu", i + 1, cases);
             fflush(host->err);

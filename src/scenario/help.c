@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <string.h>
 
 #include "src/config/nearest.h"
 #include "src/scenario/command.h"
+#include "src/scenario/help.h"
 #include "src/scenario/words.h"
 
 const char command_usage[] =
@@ -36,65 +38,12 @@ const char command_usage[] =
     "exit: 0 all that ran passed, 1 some failed, 2 usage, 3 a file is invalid, 4 nothing ran,\n"
     "      130 interrupted\n";
 
-static const struct {
-    const char *name, *text;
-} fields[] = {
-    {"name", "what the scenario is called, 3 to 100 characters"},
-    {"proves", "list of requirement IDs that it proves, such as [MK-C1, HA-2.2, CASE-S10]"},
-    {"about", "a sentence that an operator understands"},
-    {"tags", "list of words for run --tag"},
-    {"requires", "list of capabilities; a fabric that lacks one skips the scenario. The fault\n"
-                 "words that it uses add theirs"},
-    {"matrix",
-     "NAME: [LABEL, ...], or NAME: {LABEL: {KEY: VALUE}}; every combination is one case,\n"
-     "in which ${NAME} is the label and ${NAME.KEY} a value of it"},
-    {"except",
-     "list of combinations of the matrix that are no case: [{role: client, side: [a, b]}]"},
-    {"only", "of a step, an expectation or a program: the cells of the matrix in which it exists,\n"
-             "{NAME: LABEL, NAME: [LABEL, LABEL]}"},
-    {"topology", "subnets, ethernets, switches, links, nodes; what is left out is implied:\n"
-                 "{nodes: [a, b]} is two nodes with a device mlx5_0 on one subnet \"ib\""},
-    {"programs", "NODE: {program: server|client, config: {...}}; started at the beginning in this\n"
-                 "order, except those that a step starts"},
-    {"steps", "list; each waits for its trigger (at, after, when; none: the step before), does\n"
-              "one thing (start, stop, ask, nothing, an operation, a fault word), and may\n"
-              "expect an answer"},
-    {"at", "a trigger: not before this time of the world (at: 2 s)"},
-    {"after", "a trigger: so long after the step before was done (after: 100 ms)"},
-    {"when", "a trigger: as soon as {node: N, log|report|exit: ...} happens or has happened since\n"
-             "the last action; within: 5 s says how long that may take (10 s)"},
-    {"within", "beside when: how long to wait; inside expect: the answer comes within that time"},
-    {"no_sooner", "inside expect: the answer does not come sooner than that"},
-    {"background", "true: the next step does not wait for the answer of this one"},
-    {"expect", "of a step: {outcome: CLASS, error: NAME, within: 10 ms, no_sooner: 1 s, and any\n"
-               "field of the answer: value}. At the end of the file: a list of conditions that\n"
-               "must have been met"},
-    {"outcome", "rdma, tcp_by_choice, fell_back, refused:NAME, failed:NAME, unreachable,\n"
-                "corrupted, hung"},
-    {"error", "an error name such as no_lid, or ok"},
-    {"log", "a text, or a list of texts that stand in one log line; level: warn narrows it"},
-    {"report", "fields of a report and their values: {event: rail, state: ready}; paths such as\n"
-               "rails.0.state, and comparisons such as '>= 2', are allowed"},
-    {"exit", "the program ended, or could not start, with this error"},
-    {"order", "list of conditions that were met one after the other"},
-    {"never", "true: the condition must not be met, within after and by"},
-    {"count", "the condition is met exactly so many times"},
-    {"by", "the condition is met no later than this time of the world"},
-    {"start", "starts the program of a node: start: NODE, or {node: NODE, config: {...}}"},
-    {"stop", "ends the program of a node in order: stop: NODE"},
-    {"ask", "a fact about a node that needs no program: {node: N, query: \"mlx5_0/1 lid\"};\n"
-            "expect: {answer: ...}"},
-    {"nothing", "nothing may be logged or reported for so long: nothing: 2 s, or\n"
-                "{for: 2 s, node: N}"},
-};
-#define FIELD_COUNT (sizeof fields / sizeof fields[0])
-
 static void help_list(FILE *out)
 {
     fprintf(out, "fields:\n");
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        fprintf(out, "  %-18s %.*s\n", fields[i].name, (int)strcspn(fields[i].text, "\n"),
-                fields[i].text);
+    for (size_t i = 0; i < help_field_count; i++)
+        fprintf(out, "  %-18s %.*s\n", help_fields[i].name, (int)strcspn(help_fields[i].text, "\n"),
+                help_fields[i].text);
     fprintf(out, "operations:\n");
     for (size_t i = 0; i < OPERATION_WORD_COUNT; i++)
         fprintf(out, "  %-18s %s\n", operation_words[i].name, operation_words[i].help);
@@ -106,6 +55,62 @@ static void help_list(FILE *out)
         fprintf(out, "  %s\n", fabric_cap_name((enum fabric_cap_bit)bit));
 }
 
+/* A value for each parameter that makes sense in an example. */
+static const char *example_value(const struct word_field *field)
+{
+    static const struct {
+        const char *name, *value;
+    } values[] = {
+        {"node", "store"},
+        {"peer", "host"},
+        {"sm", "sm"},
+        {"network", "ib"},
+        {"lid", "40"},
+        {"lmc", "1"},
+        {"index", "3"},
+        {"pkey", "0x8001"},
+        {"gid", "'::ffff:10.1.0.9'"},
+        {"to", "8"},
+        {"mtu", "2048"},
+        {"prefix", "0xfec0000000000001"},
+        {"sl", "1"},
+        {"vl", "0"},
+        {"ppm", "10000"},
+        {"duration", "10 ms"},
+        {"event", "PORT_ERR"},
+        {"events", "'PORT_ERR, PORT_ACTIVE'"},
+        {"operation", "qp_create"},
+        {"error", "internal"},
+        {"status", "REM_ACCESS_ERR"},
+        {"bytes_per_second", "100000"},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        if (strcmp(values[i].name, field->name) == 0)
+            return values[i].value;
+    }
+    assert(!"a parameter without an example");
+    return "";
+}
+
+static const char *capability_text(enum fabric_cap_bit bit)
+{
+    static const char *const texts[FABRIC_CAP_COUNT] = {
+#define TEXT(upper, lower, text) text,
+        FABRIC_CAPABILITIES(TEXT)
+#undef TEXT
+    };
+    assert((unsigned)bit < FABRIC_CAP_COUNT);
+    return texts[bit];
+}
+
+static enum fabric_cap_bit bit_of(fabric_caps cap)
+{
+    unsigned bit = 0;
+    while (bit < FABRIC_CAP_COUNT - 1 && UINT64_C(1) << bit != cap)
+        bit++;
+    return (enum fabric_cap_bit)bit;
+}
+
 static void help_fault(FILE *out, const struct fault_word *word)
 {
     static const char *const types[] = {
@@ -115,47 +120,88 @@ static void help_fault(FILE *out, const struct fault_word *word)
         [WORD_ON] = "true|false", [WORD_DURATION] = "DURATION", [WORD_JITTER] = "DURATION",
         [WORD_ERROR] = "ERROR",   [WORD_GID] = "GID",           [WORD_GID_TYPE] = "TYPE",
     };
-    unsigned bit = 0;
-    while (bit < FABRIC_CAP_COUNT - 1 && UINT64_C(1) << bit != word->cap)
-        bit++;
     fprintf(out, "%s: %s\n\n  %s: {", word->name, word->help, word->name);
     for (size_t i = 0; i < WORD_MAX_FIELDS && word->fields[i].name; i++) {
         const struct word_field *field = &word->fields[i];
         fprintf(out, "%s%s: %s%s", i ? ", " : "", field->name, types[field->slot],
                 field->required ? "" : " (optional)");
     }
-    fprintf(out, "}\n\nneeds the capability %s\n", fabric_cap_name((enum fabric_cap_bit)bit));
+    fprintf(out, "}\n\nexample:\n  - {at: 2 s, %s: {", word->name);
+    for (size_t i = 0; i < WORD_MAX_FIELDS && word->fields[i].name; i++) {
+        const struct word_field *field = &word->fields[i];
+        if (field->required)
+            fprintf(out, "%s%s: %s", i ? ", " : "", field->name, example_value(field));
+    }
+    fprintf(out, "}}\n\n");
+    fprintf(out, "needs the capability %s: %s\n", fabric_cap_name(bit_of(word->cap)),
+            capability_text(bit_of(word->cap)));
 }
 
 static void help_operation(FILE *out, const struct operation_word *word)
 {
-    static const char *const parameters[] = {"key: KEY",    "size: 64 KiB", "seed: N",
-                                             "file: PATH",  "path: PATH",   "block_size: 64 KiB",
-                                             "timeout: 1 s"};
+    static const char *const parameters[] = {"key: a",       "size: 64 KiB", "seed: 1",
+                                             "file: PATH",   "path: /data",  "block_size: 64 KiB",
+                                             "timeout: 1 s", "count: N",     "namespace: TEXT"};
     fprintf(out, "%s: %s\n\n  %s: {node: NODE", word->name, word->help, word->name);
-    for (unsigned i = 0; i < 7; i++) {
+    for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         unsigned bit = 1u << i;
         if (word->required & bit)
             fprintf(out, ", %s", parameters[i]);
         else if ((word->allowed | OPERATION_TIMEOUT) & bit)
             fprintf(out, ", %s (optional)", parameters[i]);
     }
-    fprintf(out, "}\n");
+    fprintf(out, "}\n\nexample:\n  - {%s: {node: host", word->name);
+    for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
+        if ((word->required & 1u << i) || (1u << i == OPERATION_PATH && word->allowed & 1u << i))
+            fprintf(out, ", %s", parameters[i]);
+    }
+    fprintf(out, "}, expect: {error: ok}}\n");
     if (word->allowed & OPERATION_FILE)
         fprintf(out, "\nfile is relative to the scenario and is put on the node; path is on the "
                      "node already; one of the two\n");
 }
 
+/* What it is, and the fault words that a fabric without it cannot carry out. */
+static void help_capability(FILE *out, const char *name, fabric_caps cap)
+{
+    const char *lead = "\n\nneeded by ";
+    assert(name && cap);
+    fprintf(out, "capability %s: %s\n\nexample:\n  requires: [%s]", name,
+            capability_text(bit_of(cap)), name);
+    for (size_t i = 0; i < TESTBED_WORD_COUNT; i++) {
+        if (fault_words[i].cap != cap)
+            continue;
+        fprintf(out, "%s%s", lead, fault_words[i].name);
+        lead = ", ";
+    }
+    fprintf(out, "\n");
+}
+
+static bool help_field(FILE *out, const char *name)
+{
+    bool found = false;
+    for (size_t i = 0; i < help_field_count; i++) {
+        if (strcmp(help_fields[i].name, name) == 0) {
+            fprintf(out, "%s: %s\n", name, help_fields[i].text);
+            found = true;
+        }
+    }
+    return found;
+}
+
 static void suggest(FILE *err, const char *topic)
 {
-    const char *names[FIELD_COUNT + OPERATION_WORD_COUNT + TESTBED_WORD_COUNT];
+    const char *names[256];
     size_t count = 0;
-    for (size_t i = 0; i < FIELD_COUNT; i++)
-        names[count++] = fields[i].name;
+    assert(help_field_count + OPERATION_WORD_COUNT + TESTBED_WORD_COUNT + FABRIC_CAP_COUNT <= 256);
+    for (size_t i = 0; i < help_field_count; i++)
+        names[count++] = help_fields[i].name;
     for (size_t i = 0; i < OPERATION_WORD_COUNT; i++)
         names[count++] = operation_words[i].name;
     for (size_t i = 0; i < TESTBED_WORD_COUNT; i++)
         names[count++] = fault_words[i].name;
+    for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++)
+        names[count++] = fabric_cap_name((enum fabric_cap_bit)bit);
     const char *near = nearest_name(topic, names, count);
     fprintf(err, "memkv-scenario: no field or word '%s'", topic);
     if (near)
@@ -164,32 +210,40 @@ static void suggest(FILE *err, const char *topic)
         fprintf(err, "; `memkv-scenario help words` lists them\n");
 }
 
+static void help_error(FILE *out, enum fabric_error error)
+{
+    const struct error_info *info = error_info(error);
+    assert(info);
+    fprintf(out, "error %s: %s\n  cause: %s\n  fix: %s\n\nexample:\n  expect: {error: %s}\n",
+            error_name(error), info->text, info->cause, info->fix, error_name(error));
+}
+
+/* Some names are several things: a fault word and a capability, a field of two places. */
 bool command_help(const struct command_host *host, const char *topic)
 {
     const struct fault_word *fault = fault_word_by_name(topic);
     const struct operation_word *operation = operation_word_by_name(topic);
     enum fabric_error error;
+    fabric_caps cap;
     if (strcmp(topic, "words") == 0) {
         help_list(host->out);
         return true;
     }
+    bool known = fault || operation;
     if (fault)
         help_fault(host->out, fault);
-    else if (operation)
+    if (operation)
         help_operation(host->out, operation);
-    for (size_t i = 0; i < FIELD_COUNT; i++) {
-        if (strcmp(fields[i].name, topic) == 0) {
-            fprintf(host->out, "%s: %s\n", topic, fields[i].text);
-            return true;
-        }
+    known = help_field(host->out, topic) || known;
+    if (capability_by_name(topic, &cap)) {
+        help_capability(host->out, topic, cap);
+        known = true;
     }
-    if (fault || operation)
-        return true;
     if (error_by_name(topic, &error)) {
-        fprintf(host->out, "%s: %s\n  cause: %s\n  fix: %s\n", topic, error_info(error)->text,
-                error_info(error)->cause, error_info(error)->fix);
-        return true;
+        help_error(host->out, error);
+        known = true;
     }
-    suggest(host->err, topic);
-    return false;
+    if (!known)
+        suggest(host->err, topic);
+    return known;
 }

@@ -194,7 +194,7 @@ void history_line(const struct history_entry *entry, struct text *out)
     if (entry->kind == HISTORY_LOG)
         text_add(out, "%s  ", history_level_name(entry->level));
     if (entry->kind == HISTORY_EXIT)
-        text_add(out, "exit %s", error_name(entry->error));
+        text_add(out, "exit %s: ", error_name(entry->error));
     text_add(out, "%s", entry->text);
 }
 

@@ -120,13 +120,18 @@ static json_t *tail_value(const struct scenario_result *result)
     return array;
 }
 
-static json_t *replay_value(const struct scenario *scenario, const char *fabric, uint64_t seed)
+static json_t *replay_value(const struct scenario *scenario, const char *fabric,
+                            const struct scenario_result *result)
 {
     struct text line = {0};
     text_add(&line, "memkv-scenario run %s", scenario->file);
     if (*scenario->cell)
         text_add(&line, " --cell '%s'", scenario->cell);
-    text_add(&line, " --fabric %s --seed %" PRIu64, fabric, seed);
+    text_add(&line, " --fabric %s --seed %" PRIu64, fabric, result->seed);
+    for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++) {
+        if (!(result->caps >> bit & 1))
+            text_add(&line, " --without %s", fabric_cap_name((enum fabric_cap_bit)bit));
+    }
     json_t *value = text_value(text_data(&line));
     text_free(&line);
     return value;
@@ -165,7 +170,7 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
     put(object, "answers", answers);
     put(object, "history", history_value(&result->history));
     put(object, "trace_tail", tail_value(result));
-    put(object, "replay", replay_value(scenario, fabric, result->seed));
+    put(object, "replay", replay_value(scenario, fabric, result));
     return object;
 }
 

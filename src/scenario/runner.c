@@ -81,6 +81,13 @@ void runner_note(struct runner *r, const char *node, const char *format, ...)
     history_add(&r->result->history, &entry);
 }
 
+void runner_expect_exit(struct runner_node *node, bool again)
+{
+    assert(node);
+    node->ending += node->running;
+    node->running = again;
+}
+
 static void take(struct runner *r, const struct testbed_event *event)
 {
     static const enum history_kind kinds[] = {[TESTBED_EVENT_REPORT] = HISTORY_REPORT,
@@ -141,14 +148,17 @@ bool runner_pump(struct runner *r, uint64_t deadline)
     return !r->over;
 }
 
+/* The tail ends where the run was decided: what is torn down afterwards explains nothing. */
 static void keep_trace(void *context, const char *line, size_t length)
 {
     struct runner *r = context;
     struct scenario_result *result = r->result;
-    struct text *slot = &result->tail[result->tail_next];
-    slot->length = 0;
-    text_add_bytes(slot, line, length);
-    result->tail_next = (result->tail_next + 1) % SCENARIO_TRACE_TAIL;
+    if (!r->over || PLANTED(scenario_tail_of_the_teardown)) {
+        struct text *slot = &result->tail[result->tail_next];
+        slot->length = 0;
+        text_add_bytes(slot, line, length);
+        result->tail_next = (result->tail_next + 1) % SCENARIO_TRACE_TAIL;
+    }
     if (r->options->trace)
         r->options->trace(r->options->trace_context, line, length);
 }
@@ -226,7 +236,8 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
     assert(scenario && ops && options && out);
     char detail[TESTBED_DETAIL] = "";
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
-    *out = (struct scenario_result){.status = SCENARIO_PASSED, .seed = options->seed};
+    *out = (struct scenario_result){
+        .status = SCENARIO_PASSED, .seed = options->seed, .caps = options->caps};
     const struct testbed_options made = {.seed = options->seed,
                                          .caps = options->caps,
                                          .interrupted = options->interrupted,

@@ -46,6 +46,7 @@ struct scenario_answer {
     const char *transport;
     const char *detail;
     uint64_t bytes;
+    uint64_t offset; /* "corrupted": of the first byte that differs */
 };
 
 #define SCENARIO_MAX_FAILURES 8
@@ -55,6 +56,7 @@ struct scenario_result {
     enum scenario_status status;
     struct text reason; /* why it was skipped or broken */
     uint64_t seed, time, trace_hash, draws;
+    fabric_caps caps; /* that the fabric was allowed to use */
     size_t failure_count;
     struct scenario_failure failures[SCENARIO_MAX_FAILURES];
     size_t answer_count;

@@ -29,7 +29,7 @@ static void describe(const struct scenario_check *check, struct text *out)
 {
     assert(check->match_count == 1);
     if (check->count)
-        text_add(out, "exactly %" PRIu64 " times ", check->count);
+        text_add(out, "exactly %" PRIu64 " time%s ", check->count, check->count > 1 ? "s" : "");
     if (check->never)
         text_add(out, "never ");
     history_describe(check->matches, out);
@@ -57,6 +57,8 @@ void runner_watch(struct runner *r, const struct history_entry *entry)
             continue;
         struct scenario_failure *failure = runner_fail(r, check->mark);
         describe(check, &failure->expected);
+        if (check->count)
+            text_add(&failure->found, "number %" PRIu64 ": ", count_of(r, check));
         history_line(entry, &failure->found);
     }
 }

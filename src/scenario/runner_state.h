@@ -10,9 +10,9 @@
 struct runner_node {
     const char *name;
     const struct fabric_program *program;
-    bool exit_expected; /* it was stopped, killed, or may fail to start */
-    bool running;
-    size_t start; /* position of the answer that waits for its first word; SIZE_MAX: none */
+    bool running;    /* it was started, and nobody stopped or killed it */
+    unsigned ending; /* exits that were asked for and have not come */
+    size_t start;    /* position of the answer that waits for its first word; SIZE_MAX: none */
 };
 
 struct runner {
@@ -42,6 +42,9 @@ bool runner_pump(struct runner *r, uint64_t deadline);
 struct runner_node *runner_node(struct runner *r, const char *name);
 void runner_note(struct runner *r, const char *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Whoever runs there now is asked to end: an exit is owed. `again`: the testbed starts it anew. */
+void runner_expect_exit(struct runner_node *node, bool again);
 
 /* Answers: runner_answer.c. Opening one returns its position; its command's id is one more. */
 size_t runner_open_answer(struct runner *r, const struct scenario_step *step);

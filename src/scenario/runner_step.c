@@ -70,7 +70,7 @@ void runner_start_program(struct runner *r, const struct scenario_program *progr
         return;
     }
     runner_note(r, program->node, "start %s", program->program);
-    node->exit_expected = false;
+    node->running = true;
     node->start = runner_open_answer(r, step);
     size_t position = node->start;
     if (runner_accept(r, r->ops->node_start(r->tb, program->node, node->program, config, detail),
@@ -92,10 +92,20 @@ static void stop(struct runner *r, const struct scenario_step *step)
     char detail[TESTBED_DETAIL] = "";
     struct runner_node *node = runner_node(r, step->node);
     assert(node);
-    node->exit_expected = true;
-    node->running = false;
+    runner_expect_exit(node, false);
     runner_note(r, step->node, "stop");
-    runner_accept(r, r->ops->node_stop(r->tb, step->node, detail), detail, step->mark);
+    if (!runner_accept(r, r->ops->node_stop(r->tb, step->node, detail), detail, step->mark) ||
+        PLANTED(scenario_stop_not_awaited))
+        return;
+    uint64_t deadline = r->ops->now(r->tb) + SCENARIO_PATIENCE;
+    while (node->ending && runner_pump(r, deadline))
+        ;
+    if (!node->ending || r->over)
+        return;
+    struct scenario_failure *failure = runner_fail(r, step->mark);
+    text_add(&failure->expected, "the program of %s to end", step->node);
+    text_add(&failure->found, "it still ran after ");
+    text_add_time(&failure->found, SCENARIO_PATIENCE);
 }
 
 /* A parameter of a fault as it was written, for the story. */
@@ -159,7 +169,7 @@ static void fault(struct runner *r, const struct scenario_step *step)
     assert(step->action == SCENARIO_FAULT);
     if (node && (f->word == TESTBED_PROCESS_KILL || f->word == TESTBED_PROCESS_RESTART ||
                  f->word == TESTBED_POWER_LOSS))
-        node->exit_expected = true;
+        runner_expect_exit(node, f->word == TESTBED_PROCESS_RESTART);
     note_fault(r, step, where);
     runner_accept(r, r->ops->apply(r->tb, f, detail), detail, step->mark);
 }
@@ -184,6 +194,10 @@ static char *command_text(const struct scenario_operation *operation, size_t id)
         json_object_set_new(command, "size", json_integer((json_int_t)operation->size));
     if (operation->has_seed)
         json_object_set_new(command, "seed", json_integer((json_int_t)operation->seed));
+    if (operation->count)
+        json_object_set_new(command, "count", json_integer((json_int_t)operation->count));
+    if (operation->name_space)
+        json_object_set_new(command, "namespace", json_string(operation->name_space));
     if (operation->timeout)
         json_object_set_new(command, "timeout_ms",
                             json_integer((json_int_t)(operation->timeout / 1000000)));

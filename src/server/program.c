@@ -46,16 +46,26 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
     return error;
 }
 
-static enum fabric_error make_store(struct server *s)
+/* The lanes share the memory evenly. */
+static enum fabric_error make_store(struct server *s, struct server_lane *lane)
 {
     struct store_init init = {
-        .capacity = s->config.memory_max_size,
+        .capacity = s->config.memory_max_size / s->lane_count,
         .evicts = s->config.eviction_enabled,
         .start_percent = (uint32_t)s->config.eviction_start_percent,
         .stop_percent = (uint32_t)s->config.eviction_stop_percent,
     };
     enum fabric_error error = fabric_entropy(s->fabric, &init.seed, sizeof init.seed);
-    return error ? error : store_create(&init, &s->store);
+    return error ? error : store_create(&init, &lane->store);
+}
+
+static enum fabric_error make_lanes(struct server *s)
+{
+    enum fabric_error error = FABRIC_OK;
+    s->lane_count = (uint32_t)s->config.lanes;
+    for (uint32_t i = 0; i < s->lane_count && !error; i++)
+        error = make_store(s, &s->lanes[i]);
+    return error;
 }
 
 /* A configured MTU above the active one of a port that is ACTIVE: the operator must know at once
@@ -98,13 +108,14 @@ static void server_free(struct server *s)
     for (uint32_t i = 0; i < s->rail_count; i++) /* from here on nothing is lent to a device */
         rail_close(&s->rails[i]);
     server_transfers_free(s);
-    store_destroy(s->store);
+    for (uint32_t i = 0; i < s->lane_count; i++)
+        store_destroy(s->lanes[i].store);
     free(s);
 }
 
 static enum fabric_error serve(struct server *s)
 {
-    enum fabric_error error = make_store(s);
+    enum fabric_error error = make_lanes(s);
     if (!error)
         error = judge_rails(s);
     if (!error) {
@@ -224,6 +235,7 @@ static void server_event(void *state, const struct fabric_event *event)
     default:
         break; /* the server opens no window, submits no I/O, connects to nobody */
     }
+    server_connections_flush(s);
 }
 
 /* ------------------------------------------------------------------ commands */
@@ -283,17 +295,38 @@ static json_t *status_counters(const struct server *s)
                      (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
 }
 
+static json_t *status_store(const struct store_counts *n)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "blocks", (json_int_t)n->blocks, "used",
+                     (json_int_t)n->used, "capacity", (json_int_t)n->capacity, "evictions",
+                     (json_int_t)n->evictions, "refusals", (json_int_t)n->refusals);
+}
+
+/* Of each lane, and their sums in *sum. */
+static json_t *status_lanes(const struct server *s, struct store_counts *sum)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < s->lane_count; i++) {
+        struct store_counts n;
+        store_counts(s->lanes[i].store, &n);
+        json_array_append_new(list, status_store(&n));
+        sum->blocks += n.blocks;
+        sum->used += n.used;
+        sum->capacity += n.capacity;
+        sum->evictions += n.evictions;
+        sum->refusals += n.refusals;
+    }
+    return list;
+}
+
 static json_t *status(struct server *s)
 {
-    struct store_counts counts;
-    store_counts(s->store, &counts);
-    json_t *store = json_pack("{s:I, s:I, s:I, s:I}", "blocks", (json_int_t)counts.blocks, "used",
-                              (json_int_t)counts.used, "capacity", (json_int_t)counts.capacity,
-                              "evictions", (json_int_t)counts.evictions);
-    return json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:o, s:o}", "op", "status", "ok", 1,
+    struct store_counts sum = {0};
+    json_t *lanes = status_lanes(s, &sum);
+    return json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o}", "op", "status", "ok", 1,
                      "rdma_active", server_rdma_active(s), "connections", (int)s->connection_count,
-                     "rails", status_rails(s), "links", status_links(s), "store", store, "counters",
-                     status_counters(s));
+                     "rails", status_rails(s), "links", status_links(s), "store",
+                     status_store(&sum), "lanes", lanes, "counters", status_counters(s));
 }
 
 static void server_command(void *state, const char *json)

@@ -21,7 +21,9 @@
 
 #define SERVER_MAX_CONNECTIONS 1024u
 #define SERVER_MAX_TRANSFERS 4096u
-#define SERVER_CONNECTION_TRANSFERS 64u
+#define SERVER_CONNECTION_TRANSFERS 256u
+/* What a connection is told: the rest is for probes and for attempts that are not over yet. */
+#define SERVER_CONNECTION_OPERATIONS 128u
 #define SERVER_MAX_STRANGERS 128u                     /* connections that have not shown the key */
 #define SERVER_HANDSHAKE_TIME (10ull * 1000000000ull) /* ns for a stranger to show the key */
 #define SERVER_TICK (1000000000ull)                   /* ns */
@@ -71,8 +73,19 @@ struct server_link {
     struct rail_said said;
 };
 
+/* A shard: what it stores it shares with no other. A connection serves one of them. */
+struct server_lane {
+    struct store *store;
+    fabric_mr slab_mr[RAIL_MAX];
+    uint32_t slab_lkey[RAIL_MAX];
+    uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
+};
+
 struct server_connection {
     uint32_t slot, serial;
+    struct server_lane *lane;
+    uint16_t member; /* of the client's pool */
+    bool unsent;     /* messages wait for the end of the event */
     struct wire_channel *channel;
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
@@ -100,6 +113,7 @@ struct server_transfer {
     uint8_t link;        /* the client's rail */
     uint32_t generation; /* of the link that it began on */
     uint32_t rail;       /* ours */
+    struct server_lane *lane;
     struct store_block *block;
     uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
@@ -127,16 +141,15 @@ struct server {
     struct fabric *fabric;
     struct fabric_report_sink sink;
     struct server_config config;
-    struct store *store;
+    struct server_lane lanes[CONFIG_MAX_LANES];
+    uint32_t lane_count;
     struct rail rails[RAIL_MAX];
     uint32_t rail_count;
-    fabric_mr slab_mr[RAIL_MAX];
-    uint32_t slab_lkey[RAIL_MAX];
-    uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
-    uint32_t posts[RAIL_MAX];      /* under way: no more than the completion queue holds */
+    uint32_t posts[RAIL_MAX]; /* under way: no more than the completion queue holds */
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
+    uint32_t unsent[SERVER_MAX_CONNECTIONS], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
     struct rail_said strangers_said;
     uint32_t ticks;
@@ -164,10 +177,13 @@ void server_connection_resume(struct server *server, uint64_t cookie);
 /* Asks those who are silent, and drops those who stay so. */
 void server_connections_tick(struct server *server);
 uint64_t server_now(struct server *server);
+/* Sends what was queued. */
+void server_connections_flush(struct server *server);
 /* One line of log unless `why` is null; frees it. */
 void server_connection_close(struct server *server, struct server_connection *c,
                              enum fabric_error error, const char *why);
-/* Sends; a peer that does not read is dropped. False when the connection is gone by now. */
+/* Queues it for the end of the event, so that answers travel together; a peer that does not read is
+ * dropped. False when the connection is gone by now. */
 bool server_send(struct server *server, struct server_connection *c,
                  const struct wire_message *message);
 
@@ -212,8 +228,9 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message);
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
-/* Registers the slab with a rail unless it is; for local use only. */
-enum fabric_error server_slab_register(struct server *server, uint32_t rail);
+/* Registers a lane's slab with a rail unless it is; for local use only. */
+enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
+                                       uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);

@@ -12,6 +12,7 @@ struct wire_channel {
     struct wire_session *session;
     uint8_t chunk[CHUNK]; /* what arrived and the session did not take yet */
     size_t chunk_at, chunk_end;
+    bool corked;
 };
 
 enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum wire_role role,
@@ -58,9 +59,19 @@ bool wire_channel_is_challenged(const struct wire_channel *channel)
 size_t wire_channel_queued(const struct wire_channel *channel)
 {
     assert(channel);
-    size_t length;
-    wire_session_pending(channel->session, &length);
-    return length;
+    return wire_session_queued(channel->session);
+}
+
+void wire_channel_cork(struct wire_channel *channel)
+{
+    assert(channel);
+    channel->corked = true;
+}
+
+void wire_channel_records(const struct wire_channel *channel, uint64_t *sent, uint64_t *received)
+{
+    assert(channel);
+    wire_session_records(channel->session, sent, received);
 }
 
 enum fabric_error wire_channel_flush(struct wire_channel *channel)
@@ -86,7 +97,9 @@ enum fabric_error wire_channel_send(struct wire_channel *channel,
 {
     assert(channel && message);
     enum fabric_error error = wire_session_send(channel->session, message);
-    return error ? error : wire_channel_flush(channel);
+    if (error || (channel->corked && wire_channel_queued(channel) < WIRE_MAX_BODY))
+        return error;
+    return wire_channel_flush(channel);
 }
 
 /* False in *more: nothing has arrived for now. */
@@ -116,11 +129,12 @@ enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_me
         if (c->chunk_at == c->chunk_end)
             error = receive(c, &more);
         size_t taken = 0;
+        bool was_ready = wire_session_is_ready(c->session);
         if (!error)
             error = wire_session_feed(c->session, c->chunk + c->chunk_at,
                                       c->chunk_end - c->chunk_at, &taken);
         c->chunk_at += taken;
-        if (!error)
+        if (!error && !was_ready)
             error = wire_channel_flush(c); /* the handshake answers by itself */
         if (error)
             return error;

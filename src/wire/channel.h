@@ -29,11 +29,18 @@ size_t wire_channel_queued(const struct wire_channel *channel);
  * Errors end the channel: those of wire_session_feed and of the stream. */
 enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_message *out,
                                     bool *got);
-/* Queues and sends what the stream takes. Errors: queue_full, resources_exhausted, peer_gone. */
+/* From now on what is less than a full record waits for wire_channel_flush, so that messages that
+ * belong together travel together. */
+void wire_channel_cork(struct wire_channel *channel);
+/* Queues and, unless it is corked, sends what the stream takes. Errors: queue_full,
+ * resources_exhausted, peer_gone. */
 enum fabric_error wire_channel_send(struct wire_channel *channel,
                                     const struct wire_message *message);
-/* Sends more: after CONNECTED and WRITABLE. Errors: peer_gone. */
+/* Sends what waits, as far as the stream takes it: also after CONNECTED and WRITABLE. Errors:
+ * peer_gone. */
 enum fabric_error wire_channel_flush(struct wire_channel *channel);
+/* Records so far, in either direction. */
+void wire_channel_records(const struct wire_channel *channel, uint64_t *sent, uint64_t *received);
 
 void wire_channel_bind(struct wire_channel *channel, const struct wire_message *request,
                        const struct wire_message *accept, uint8_t out[WIRE_MAC_BYTES]);

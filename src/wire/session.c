@@ -51,6 +51,8 @@ struct wire_session {
     uint64_t sequence_in, sequence_out;
     struct buffer in, out;
     size_t out_sent;         /* of out.data */
+    bool record_open;        /* the last record in `out` takes further frames */
+    size_t record_at;        /* its header */
     size_t frame_at, frames; /* a verified record in `in`: next frame, end of frames */
 };
 
@@ -389,46 +391,78 @@ enum fabric_error wire_session_end(const struct wire_session *session)
     return inside ? ERR_FRAME_INVALID : ERR_PEER_GONE;
 }
 
+/* From here on the record is only sent: one MAC over all its frames. */
+static void seal(struct wire_session *s)
+{
+    if (!s->record_open)
+        return;
+    uint8_t *at = s->out.data + s->record_at;
+    size_t length = s->out.used - s->record_at - WIRE_HEADER_BYTES;
+    assert(length && length <= WIRE_MAX_BODY && s->out.room - s->out.used >= WIRE_MAC_BYTES);
+    put_header(at, KIND_RECORD, length, s->sequence_out++);
+    const struct wire_span part = {at, WIRE_HEADER_BYTES + length};
+    wire_mac_compute(s->mac_out, &part, 1, at + part.length);
+    s->out.used += WIRE_MAC_BYTES;
+    s->record_open = false;
+}
+
 enum fabric_error wire_session_send(struct wire_session *session,
                                     const struct wire_message *message)
 {
     assert(session && message && session->state == READY);
     struct wire_session *s = session;
     size_t bulk = message->type == WIRE_BULK ? message->length : 0;
-    size_t most = WIRE_HEADER_BYTES + WIRE_MESSAGE_ROOM + bulk + WIRE_MAC_BYTES;
-    if (s->out.used - s->out_sent + most > WIRE_MAX_QUEUED)
+    size_t most = WIRE_MESSAGE_ROOM + bulk, length;
+    if (wire_session_queued(s) + WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES > WIRE_MAX_QUEUED)
         return ERR_QUEUE_FULL;
-    if (!reserve(&s->out, most))
+    bool full =
+        s->record_open && s->out.used - s->record_at + most > WIRE_HEADER_BYTES + WIRE_MAX_BODY;
+    if (full || PLANTED(wire_record_per_message))
+        seal(s);
+    if (!reserve(&s->out, WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES))
         return ERR_RESOURCES_EXHAUSTED;
-    uint8_t *at = s->out.data + s->out.used;
-    size_t length;
-    bool fits =
-        wire_message_encode(message, at + WIRE_HEADER_BYTES, WIRE_MESSAGE_ROOM + bulk, &length);
-    assert(fits && length <= WIRE_MAX_BODY);
-    put_header(at, KIND_RECORD, length, s->sequence_out++);
-    const struct wire_span part = {at, WIRE_HEADER_BYTES + length};
-    wire_mac_compute(s->mac_out, &part, 1, at + WIRE_HEADER_BYTES + length);
-    s->out.used += WIRE_HEADER_BYTES + length + WIRE_MAC_BYTES;
+    if (!s->record_open) {
+        s->record_open = true;
+        s->record_at = s->out.used;
+        s->out.used += WIRE_HEADER_BYTES;
+    }
+    bool fits = wire_message_encode(message, s->out.data + s->out.used, most, &length);
+    assert(fits);
+    s->out.used += length;
     return FABRIC_OK;
 }
 
-const uint8_t *wire_session_pending(const struct wire_session *session, size_t *length)
+size_t wire_session_queued(const struct wire_session *session)
 {
-    assert(session && length && session->out_sent <= session->out.used);
-    *length = session->out.used - session->out_sent;
+    assert(session && session->out_sent <= session->out.used);
+    return session->out.used - session->out_sent;
+}
+
+const uint8_t *wire_session_pending(struct wire_session *session, size_t *length)
+{
+    assert(session && length);
+    seal(session);
+    *length = wire_session_queued(session);
     return session->out.data + session->out_sent;
 }
 
 void wire_session_sent(struct wire_session *session, size_t length)
 {
     struct wire_session *s = session;
-    assert(s && length <= s->out.used - s->out_sent);
+    assert(s && !s->record_open && length <= wire_session_queued(s));
     s->out_sent += length;
     if (s->out_sent < s->out.used && s->out_sent < s->out.room / 2)
         return;
     memmove(s->out.data, s->out.data + s->out_sent, s->out.used - s->out_sent);
     s->out.used -= s->out_sent;
     s->out_sent = 0;
+}
+
+void wire_session_records(const struct wire_session *session, uint64_t *sent, uint64_t *received)
+{
+    assert(session && sent && received);
+    *sent = session->sequence_out;
+    *received = session->sequence_in;
 }
 
 void wire_session_bind(struct wire_session *session, const struct wire_message *request,

@@ -49,13 +49,19 @@ enum fabric_error wire_session_next(struct wire_session *session, struct wire_me
 /* The stream ended: frame_invalid in the middle of a record, peer_gone between two. */
 enum fabric_error wire_session_end(const struct wire_session *session);
 
-/* Queues one message; copies it. Errors: queue_full (WIRE_MAX_QUEUED bytes wait; the peer does not
- * read), resources_exhausted. The session must be ready. */
+/* Queues one message; copies it. Messages that are queued one after the other share a record of up
+ * to WIRE_MAX_BODY bytes, until wire_session_pending closes it. Errors: queue_full
+ * (WIRE_MAX_QUEUED bytes wait; the peer does not read), resources_exhausted. The session must be
+ * ready. */
 enum fabric_error wire_session_send(struct wire_session *session,
                                     const struct wire_message *message);
-/* What waits to be sent, and how much of it was sent. */
-const uint8_t *wire_session_pending(const struct wire_session *session, size_t *length);
+/* Bytes that wait to be sent. */
+size_t wire_session_queued(const struct wire_session *session);
+/* What waits to be sent, valid until the next call on this session; and how much of it was sent. */
+const uint8_t *wire_session_pending(struct wire_session *session, size_t *length);
 void wire_session_sent(struct wire_session *session, size_t length);
+/* Records so far, in either direction. */
+void wire_session_records(const struct wire_session *session, uint64_t *sent, uint64_t *received);
 
 /* Binds a LINK_REQUEST and its LINK_ACCEPT, every address field of both, to this session: both ends
  * compute it and compare what the other sends. */

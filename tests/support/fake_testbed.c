@@ -209,8 +209,9 @@ static enum testbed_result fake_apply(struct testbed *tb, const struct testbed_f
 
 static enum testbed_result fake_undo(struct testbed *tb, char *detail)
 {
-    (void)tb;
     fake_log.undone++;
+    if (fake_script.farewell)
+        note(tb, fake_script.farewell);
     if (!fake_script.stuck)
         return TESTBED_DONE;
     snprintf(detail, TESTBED_DETAIL, "%s", fake_script.stuck);

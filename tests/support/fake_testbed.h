@@ -29,6 +29,7 @@ struct fake_script {
     const char *lacks;                           /* apply answers LACKS with it */
     const char *answer;                          /* of every question */
     const char *stuck;                           /* undo answers FAILED with it */
+    const char *farewell;                        /* a line of the trace while undo works */
     bool silent_start; /* without a reply to it, a start is not answered with ready */
     bool unstable;     /* every run has another trace */
 };

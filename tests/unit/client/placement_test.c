@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MK-A2: rendezvous hashing over servers that know nothing of each other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -101,6 +101,15 @@ static void a_failure_shows_place_trace_and_replay(void **state)
     said(fixture.out, "\n0 passed, 1 failed, 0 skipped\n");
 }
 
+static void a_replay_repeats_what_was_taken_away(void **state)
+{
+    (void)state;
+    fake_script.replies[0] = (struct fake_reply){
+        "sm_stop", 5, TESTBED_EVENT_LOG, "client", "no_lid", FABRIC_LOG_WARN, FABRIC_OK};
+    assert_int_equal(run("run", GOOD, "--without", "dc", "--without", "gid", NULL), COMMAND_FAILED);
+    said(fixture.out, " --fabric fake --seed 1 --without gid --without dc\n");
+}
+
 static void nothing_that_ran_is_a_code_of_its_own(void **state)
 {
     (void)state;
@@ -165,7 +174,7 @@ static void help_names_fields_words_and_errors(void **state)
     said(fixture.out, "lid_set: {node: NODE, device: DEVICE (optional), port: NUMBER (optional), "
                       "lid: NUMBER}");
     assert_int_equal(run("help", "put_file", NULL), COMMAND_PASSED);
-    said(fixture.out, "key: KEY");
+    said(fixture.out, "key: a");
     assert_int_equal(run("help", "proves", NULL), COMMAND_PASSED);
     assert_int_equal(run("help", "no_lid", NULL), COMMAND_PASSED);
     said(fixture.out, "cause:");
@@ -313,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_passing_file_is_one_line_and_a_count, setup),
         cmocka_unit_test_setup(a_failure_shows_place_trace_and_replay, setup),
+        cmocka_unit_test_setup(a_replay_repeats_what_was_taken_away, setup),
         cmocka_unit_test_setup(nothing_that_ran_is_a_code_of_its_own, setup),
         cmocka_unit_test_setup(an_invalid_file_outweighs_a_failed_one, setup),
         cmocka_unit_test_setup(a_wrong_word_gets_the_nearest_right_one, setup),

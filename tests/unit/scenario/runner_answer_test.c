@@ -119,6 +119,10 @@ static void a_comparison_must_say_that_it_was_equal(void **state)
     scenario_passes("steps: [get: {node: client, key: k, size: 64}]\n");
     scenario_fails("steps: [get: {node: client, key: k, size: 64, seed: 1}]\n", 1,
                    "\"equal\": true", "rdma");
+    fake_script.replies[0].text =
+        "{\"id\":%id,\"ok\":false,\"class\":\"corrupted\",\"equal\":false,\"offset\":17}";
+    scenario_fails("steps: [get: {node: client, key: k, size: 64, seed: 1}]\n", 1, "get to succeed",
+                   "(byte 17 is the first that differs)");
 }
 
 static void a_start_may_be_expected_to_fail_by_name(void **state)

@@ -67,8 +67,8 @@ static void never_and_count_fail_at_once(void **state)
                    "no_lid: LID 0 found");
     assert_null(strstr(fake_log.text, "sm_start"));
     scenario_passes(STEPS "expect: [{node: client, log: port, count: 1}]\n");
-    scenario_fails(STEPS "expect: [{node: client, log: '_', count: 1}]\n", 2, "exactly 1 times",
-                   "no_lid");
+    scenario_fails(STEPS "expect: [{node: client, log: '_', count: 1}]\n", 2,
+                   "exactly 1 time a log line", "no_lid");
     scenario_fails(STEPS "expect: [{node: client, log: '_', count: 3}]\n", 2, "exactly 3 times",
                    "2 of them");
 }

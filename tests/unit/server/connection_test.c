@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/server/server.h"
 #include "tests/support/memkv_pair.h"
 #include "tests/support/rogue.h"
 
@@ -41,6 +42,7 @@ static enum fabric_error answer(struct small_world *w, const struct wire_message
     return result->error;
 }
 
+/* MK-I1, CASE-F4: no address and no key before the proof. */
 static void a_stranger_is_told_nothing(void **state)
 {
     (void)state;
@@ -406,11 +408,11 @@ static void one_client_has_a_bounded_number_of_transfers(void **state)
     struct small_world *w = met();
     struct wire_message m = request(WIRE_PUT, 1);
     m.length = 60;
-    for (uint64_t id = 1; id <= 64; id++) {
+    for (uint64_t id = 1; id <= SERVER_CONNECTION_TRANSFERS; id++) {
         m.id = id;
         assert_int_equal(rogue_send(&r, &m), 0);
     }
-    m.id = 65;
+    m.id = SERVER_CONNECTION_TRANSFERS + 1;
     assert_int_equal(answer(w, &m), ERR_QUEUE_FULL);
     small_world_free(w);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* MK-J2, MK-J3: what is visible when, and what makes room for it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
