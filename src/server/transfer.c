@@ -98,9 +98,11 @@ static enum fabric_error judge_put(struct server *s, const struct server_transfe
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
+    const struct server_connection *c = owner(s, t);
+    const uint8_t *key = c ? wire_channel_key(c->channel) : s->keys[0];
     if (!t->prepared &&
-        !wire_tag_verify(s->config.auth_key, t->key, t->key_length,
-                         store_data(t->lane->store, t->block), t->length, &t->tag) &&
+        !wire_tag_verify(key, t->key, t->key_length, store_data(t->lane->store, t->block),
+                         t->length, &t->tag) &&
         !PLANTED(server_tag_unchecked)) {
         s->counters.tag_mismatches++;
         return ERR_TAG_MISMATCH;
@@ -132,6 +134,7 @@ static void finish_put(struct server *s, struct server_transfer *t)
         memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
         store_commit(t->lane->store, t->block, tag);
         s->counters.puts++;
+        server_count_transfer(s, t);
     }
     t->block = NULL;
     struct server_connection *c = owner(s, t);
@@ -150,9 +153,11 @@ static void finish_get(struct server *s, struct server_transfer *t)
                              .error = t->error,
                              .length = t->length,
                              .found = 1,
-                             .tag = tag_of(t->block)};
+                             .tag = t->tag};
     bool tell = c && !t->closed && t->way == WIRE_WAY_RC; /* over TCP it went ahead of the bulk */
     s->counters.gets += t->error == FABRIC_OK;
+    if (!t->error && !t->closed)
+        server_count_transfer(s, t);
     store_unpin(t->lane->store, t->block);
     server_transfer_free(s, t);
     if (tell)
@@ -362,12 +367,22 @@ void server_get(struct server *server, struct server_connection *c,
     t->id = m->id;
     t->block = block;
     t->length = (uint32_t)store_length(block);
+    t->key_length = m->key_length;
+    memcpy(t->key, m->key, m->key_length);
+    t->tag = tag_of(block);
+    if (!server_tag_for(s, wire_channel_key(c->channel), t, store_data(c->lane->store, block),
+                        &t->tag)) {
+        store_unpin(c->lane->store, block);
+        server_transfer_free(s, t);
+        server_result(s, c, m->id, ERR_TAG_MISMATCH, "no key known here made its tag");
+        return;
+    }
     if (link) {
         begin_rdma(s, t, link, m);
         return;
     }
     struct wire_message head = {.type = WIRE_RESULT, .id = m->id, .length = t->length, .found = 1};
-    head.tag = tag_of(block);
+    head.tag = t->tag;
     if (server_send(s, c, &head))
         server_pump_bulk(s, c);
 }
