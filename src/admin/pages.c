@@ -66,6 +66,7 @@ static json_t *problem(const char *name, const char *detail)
 static json_t *no_such_page(const char *path)
 {
     char detail[256];
+    assert(strlen(path) < 64);
     const char *near = nearest_name(path, paths, PAGES);
     if (near)
         snprintf(detail, sizeof detail, "no page '%s'; did you mean '%s'?", path, near);

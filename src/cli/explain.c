@@ -87,6 +87,7 @@ static enum cli_exit explain_all(struct cli *cli)
 
 static enum cli_exit unknown(struct cli *cli, const char *name)
 {
+    assert(name);
     const char *names[ERR_COUNT];
     for (int i = 0; i < ERR_COUNT; i++)
         names[i] = error_name((enum fabric_error)i);

@@ -24,6 +24,7 @@ struct get {
 static void begin(struct cli_work *w)
 {
     struct get *g = w->context;
+    assert(g->data && g->count == 0);
     cli_work_submit(w, CLIENT_GET, g->key, g->data, CLI_PART, FIRST);
 }
 
@@ -45,6 +46,7 @@ static void go_on(struct cli_work *w, struct get *g)
 /* The value under the key is here: it is all, or names the parts. */
 static void first(struct cli_work *w, struct get *g, const struct client_completion *completion)
 {
+    assert(completion->length <= CLI_PART);
     g->size = completion->length;
     if (!cli_parts_read(g->data, g->size, &g->parts)) {
         cli_work_end_by(w, completion);

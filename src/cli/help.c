@@ -17,6 +17,7 @@ static unsigned columns(const struct cli *cli)
 /* "  NAME       text", the text wrapped in its column; below the name on a narrow terminal. */
 static void row(struct cli *cli, const char *name, const char *text)
 {
+    assert(name && text);
     bool narrow = columns(cli) < 60;
     unsigned indent = narrow ? 6 : MARGIN;
     cli_print(cli, "  %-*s", narrow ? 0 : (int)MARGIN - 4, name);

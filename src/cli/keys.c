@@ -19,6 +19,7 @@ struct exists {
 static void begin_exists(struct cli_work *w)
 {
     const struct cli_arguments *a = w->cli->arguments;
+    assert(a->operand_count <= CLI_MAX_OPERANDS);
     for (size_t i = 0; i < a->operand_count && !w->done; i++)
         cli_work_submit(w, CLIENT_EXISTS, a->operands[i], NULL, 0, i);
 }
@@ -72,6 +73,7 @@ enum { LOOK, PART, KEY };
 static const char *key_of(const struct cli_work *w)
 {
     const struct rm *r = w->context;
+    assert(r->key < w->cli->arguments->operand_count);
     return w->cli->arguments->operands[r->key];
 }
 

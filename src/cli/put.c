@@ -49,6 +49,7 @@ static void go_on(struct cli_work *w, struct put *p)
 static void begin(struct cli_work *w)
 {
     struct put *p = w->context;
+    assert(p->parts >= 1 && p->file.length > 0);
     if (p->parts == 1)
         cli_work_submit(w, CLIENT_PUT, p->key, p->file.data, p->file.length, LIST);
     else
@@ -87,6 +88,7 @@ static enum cli_exit run(struct cli *cli, struct put *p)
     char key[CLI_PART_KEY];
     struct cli_parts parts;
     enum cli_exit code;
+    assert(p->key && p->parts == 0);
     p->parts = cli_parts_count(p->file.length);
     if (p->file.length == 0)
         return cli_fail(cli, ERR_INVALID_ARGUMENT, "%s is empty: a value has at least 1 byte",

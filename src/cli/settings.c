@@ -122,6 +122,7 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
                            const char *transport, struct client_config *out)
 {
     struct config_settings settings = {.count = 0};
+    assert(file && out);
     const struct config_setting way = {"transport", transport, CONFIG_FLAG, "transport"};
     if (transport)
         config_setting_add(&settings, &way);

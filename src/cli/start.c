@@ -94,6 +94,7 @@ static void set_key(struct yaml_tree *tree, const uint8_t key[CONFIG_KEY_BYTES])
 
 static enum cli_exit load(struct cli *cli, struct loaded *l)
 {
+    assert(!l->tree && l->settings.count == 0);
     struct cli_file file = {.data = NULL};
     struct yaml_errors errors;
     enum cli_exit code = read_file(cli, l, &file);
@@ -120,6 +121,7 @@ static enum cli_exit load(struct cli *cli, struct loaded *l)
 static void print_key(struct cli *cli, const struct loaded *l, size_t i, unsigned indent)
 {
     const struct config_key *key = config_key(i);
+    assert(key && l->tree);
     char name[128], value[CONFIG_VALUE_MAX], line[CONFIG_VALUE_MAX + 128];
     bool secret = strcmp(key->name, "auth_key") == 0;
     bool set = config_key_value(&l->config, i, value);
@@ -256,6 +258,7 @@ static const char *take_signal(void *context, int cli_signal)
 static enum cli_exit serve(struct cli *cli, struct loaded *l)
 {
     struct serving serving = {.cli = cli, .loaded = l};
+    assert(l->tree);
     if (l->config.auth_key_file[0])
         set_key(l->tree, l->config.auth_key);
     char *text = yaml_source(yaml_root(l->tree));

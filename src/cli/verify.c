@@ -37,6 +37,7 @@ static void begin(struct cli_work *w)
 {
     struct verify *v = w->context;
     uint64_t name = 0;
+    assert(v->size >= LEAST_SIZE && v->size <= CLIENT_MAX_VALUE);
     fabric_entropy(w->fabric, &name, sizeof name);
     fabric_entropy(w->fabric, &v->seed, sizeof v->seed);
     snprintf(v->key, sizeof v->key, "memkv-verify-%016" PRIx64, name);
@@ -187,6 +188,7 @@ static void show_json(struct cli_work *w, const struct verify *v, enum fabric_er
 /* What the whole of it comes to; `detail` has CLIENT_DETAIL bytes. */
 static enum fabric_error judge(const struct cli_work *w, const struct verify *v, char *detail)
 {
+    assert(w->done);
     detail[0] = '\0';
     if (w->error) {
         const char *said = w->last.detail[0] ? w->last.detail : error_info(w->error)->text;

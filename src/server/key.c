@@ -23,20 +23,39 @@ void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES])
     s->key_count += s->key_count < SERVER_KEYS;
 }
 
-bool server_tag_for(const struct server *server, const uint8_t key[CONFIG_KEY_BYTES],
-                    const struct server_transfer *t, const void *value, struct wire_tag *tag)
+/* Under which key the stored tag was made, if it was under any. */
+static const uint8_t *maker_of(const struct server *s, const struct server_transfer *t,
+                               const void *value)
 {
-    const struct server *s = server;
-    assert(s && key && t && value && tag);
+    for (uint32_t i = 0; i < s->key_count; i++) {
+        if (wire_tag_verify(s->keys[i], t->key, t->key_length, value, t->length, &t->tag))
+            return s->keys[i];
+    }
+    return NULL;
+}
+
+bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
+                    const struct wire_message *request)
+{
+    struct server *s = server;
+    assert(s && c && t && t->kind == SERVER_GET && t->block && request);
+    const uint8_t *stored = store_tag(t->block), *key = wire_channel_key(c->channel);
+    const void *value = store_data(c->lane->store, t->block);
+    t->key_length = request->key_length;
+    memcpy(t->key, request->key, request->key_length);
+    memcpy(t->tag.nonce, stored, sizeof t->tag.nonce);
+    memcpy(t->tag.mac, stored + sizeof t->tag.nonce, sizeof t->tag.mac);
     if (s->key_count == 1 || PLANTED(server_tag_kept))
         return true; /* there was never another one */
-    for (uint32_t i = 0; i < s->key_count; i++) {
-        if (!wire_tag_verify(s->keys[i], t->key, t->key_length, value, t->length, tag))
-            continue;
-        if (memcmp(s->keys[i], key, CONFIG_KEY_BYTES) != 0)
-            wire_tag_compute(key, t->key, t->key_length, value, t->length, tag);
+    const uint8_t *maker = maker_of(s, t, value);
+    if (maker) {
+        if (memcmp(maker, key, CONFIG_KEY_BYTES) != 0)
+            wire_tag_compute(key, t->key, t->key_length, value, t->length, &t->tag);
         return true;
     }
+    store_unpin(c->lane->store, t->block);
+    server_transfer_free(s, t);
+    server_result(s, c, request->id, ERR_TAG_MISMATCH, "no key known here made its tag");
     return false;
 }
 

@@ -309,10 +309,10 @@ void server_count_transfer(struct server *server, const struct server_transfer *
 /* From now on connections begin under this key or the one before it. The same key again changes
  * nothing. Connections that are open stay. */
 void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES]);
-/* The tag of a stored value as a client with `key` computes it; false when no key that this server
- * has known made the tag that is stored. */
-bool server_tag_for(const struct server *server, const uint8_t key[CONFIG_KEY_BYTES],
-                    const struct server_transfer *t, const void *value, struct wire_tag *tag);
+/* Fills key and tag of a GET that has its block: the tag that the client computes. False when no
+ * key that this server has known made the tag that is stored: then the request was answered. */
+bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
+                    const struct wire_message *request);
 /* Takes what a command `reload` names: {"auth_key": HEX}. Returns what is wrong with it, or null.
  */
 const char *server_reload(struct server *server, const json_t *request);

@@ -83,14 +83,6 @@ enum fabric_error server_slab_register(struct server *server, struct server_lane
 
 /* ------------------------------------------------------------------ the end of a transfer */
 
-static struct wire_tag tag_of(const struct store_block *block)
-{
-    struct wire_tag tag;
-    memcpy(tag.nonce, store_tag(block), sizeof tag.nonce);
-    memcpy(tag.mac, store_tag(block) + sizeof tag.nonce, sizeof tag.mac);
-    return tag;
-}
-
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
 static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
 {
@@ -367,16 +359,8 @@ void server_get(struct server *server, struct server_connection *c,
     t->id = m->id;
     t->block = block;
     t->length = (uint32_t)store_length(block);
-    t->key_length = m->key_length;
-    memcpy(t->key, m->key, m->key_length);
-    t->tag = tag_of(block);
-    if (!server_tag_for(s, wire_channel_key(c->channel), t, store_data(c->lane->store, block),
-                        &t->tag)) {
-        store_unpin(c->lane->store, block);
-        server_transfer_free(s, t);
-        server_result(s, c, m->id, ERR_TAG_MISMATCH, "no key known here made its tag");
+    if (!server_tag_for(s, c, t, m))
         return;
-    }
     if (link) {
         begin_rdma(s, t, link, m);
         return;
