@@ -102,8 +102,6 @@ static void show_rail(struct cli *cli, const json_t *rail)
               number_of(rail, "port"), text_of(rail, "state"));
     if (number_of(rail, "lid"))
         cli_print(cli, "%-18s: %d\n", "LID", number_of(rail, "lid"));
-    if (*text_of(rail, "gid"))
-        cli_print(cli, "%-18s: %s\n", "GID", text_of(rail, "gid"));
     cli_print(cli, "%-18s: %s   (%s membership)\n", "P_Key", text_of(rail, "pkey"),
               pkey & 0x8000 ? "full" : "limited");
 }
@@ -116,6 +114,8 @@ static void show_link(struct cli *cli, const json_t *link)
     }
     if (number_of(link, "peer_lid"))
         cli_print(cli, "%-18s: %d\n", "peer LID", number_of(link, "peer_lid"));
+    if (*text_of(link, "gid"))
+        cli_print(cli, "%-18s: %s\n", "GID", text_of(link, "gid"));
     if (*text_of(link, "peer_gid"))
         cli_print(cli, "%-18s: %s\n", "peer GID", text_of(link, "peer_gid"));
     cli_print(cli, "%-18s: %d\n", "path MTU", number_of(link, "path_mtu"));
