@@ -195,7 +195,8 @@ static void show(struct cli *cli, const json_t *status)
 static enum cli_exit judge(struct cli *cli, const struct asking *a)
 {
     if (a->error)
-        return cli_fail(cli, a->error, "%s: the HTTP end point of the server", a->server);
+        return cli_fail(cli, a->error, "%s: the HTTP end point of the server%s", a->server,
+                        a->error == ERR_PEER_GONE ? "; with TLS, ask with curl https://" : "");
     const char *page = a->answer ? strstr(a->answer, "\r\n\r\n") : NULL;
     bool http = a->answer && strncmp(a->answer, "HTTP/1.", 7) == 0;
     if (!http || !page)
