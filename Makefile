@@ -26,8 +26,8 @@ endif
 LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0 libmicrohttpd libmnl liburing
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LIB_LINK := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
-TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
-MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka)
+TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka libssl 2>/dev/null)
+MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka libssl)
 
 # Assertions stay on in every variant: nothing here defines NDEBUG.
 BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(OPT_$(VARIANT)) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)

@@ -150,8 +150,6 @@ static unsigned int judge(const struct http_request *request, const char *method
     const struct os_http *http = request->http;
     if (request->too_long && !PLANTED(os_http_long_path))
         return MHD_HTTP_URI_TOO_LONG;
-    if (has_body(request->connection))
-        return MHD_HTTP_CONTENT_TOO_LARGE;
     if (strlen(method) >= FABRIC_HTTP_METHOD_MAX || request->path[0] != '/')
         return MHD_HTTP_BAD_REQUEST;
     if (http->closing || (http->waiting >= FABRIC_HTTP_REQUESTS && !PLANTED(os_http_without_end)))
@@ -199,9 +197,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         return queued;
     }
     *upload_size = 0;
-    if (request->seen)
-        return MHD_YES;
-    request->seen = true;
+    if (!request
+             ->seen) { /* an answer now would end the connection: only what has a body gets one */
+        request->seen = true;
+        return has_body(connection) ? refuse(connection, MHD_HTTP_CONTENT_TOO_LARGE) : MHD_YES;
+    }
     unsigned int status = judge(request, method);
     if (!status && !tell(request, method))
         status = MHD_HTTP_SERVICE_UNAVAILABLE;

@@ -101,7 +101,8 @@ struct client_request {
  * (MK-J5). Each has its own completion and fails for itself, also for a key or a length that is
  * refused here. Keys are copied. `ids` (may be null) gets their names. Nothing is promised about
  * the order in which requests of one batch take effect.
- * Errors: queue_full (not so many can be open; nothing was submitted). */
+ * Errors, after which nothing was submitted: queue_full (not so many can be open),
+ * resources_exhausted. */
 enum fabric_error client_submit(struct client *c, const struct client_request *requests,
                                 size_t count, client_request_id *ids);
 

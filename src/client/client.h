@@ -7,6 +7,7 @@
  * pool.c       which connection serves a key: server, lane, member of the pool
  * peer.c       one connection: its control stream, reconnection, falling back
  * link.c       one rail over one connection: queue pair, generation, readiness
+ * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation
  * buffer.c     memory that peers may be lent
  * status.c     what the client tells about itself
@@ -25,6 +26,7 @@
 #include "src/rail/said.h"
 #include "src/wire/channel.h"
 
+#define CLIENT_OPERATION_PAGE 16u                  /* positions that are allocated together */
 #define CLIENT_PEERS 1024u                         /* connections: servers x lanes x pool */
 #define CLIENT_ATTEMPTS 16u                        /* of one operation */
 #define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
@@ -141,7 +143,7 @@ struct client_operation {
     uint64_t cookie;    /* the user's */
     uint32_t next_free; /* FREE: position of the next free one */
     struct client_operation *next_done;
-    bool kicked; /* something changed that a queued operation waits for */
+    bool kicked;  /* something changed that a queued operation waits for */
     bool held;    /* QUEUED: its connection has enough under way */
     bool counted; /* among what its connection has under way */
     enum wire_type type;
@@ -180,6 +182,13 @@ struct client_operation {
     uint32_t needed; /* bytes, after buffer_too_small */
 };
 
+enum client_choice {
+    CLIENT_CHOICE_WAIT, /* something is under way that will kick this operation */
+    CLIENT_CHOICE_FAIL, /* nothing is: fail by name, at once */
+    CLIENT_CHOICE_TCP,
+    CLIENT_CHOICE_RC,
+};
+
 struct client_server {
     uint64_t seed;  /* placement */
     uint32_t lanes; /* as it said last; 0: not yet */
@@ -198,11 +207,12 @@ struct client {
     struct client_server servers[CONFIG_MAX_SERVERS];
     struct client_peer *peers[CLIENT_PEERS]; /* the first ones: lane 0 of every server */
     uint32_t peer_count;
-    struct client_operation operations[CLIENT_OPERATIONS];
-    uint32_t operation_end; /* positions from here on were never used */
-    uint32_t open;          /* positions in use */
-    uint32_t first_free;    /* operation_end: none */
-    bool kicked;            /* an operation is */
+    struct client_operation *operations[CLIENT_OPERATIONS / CLIENT_OPERATION_PAGE]; /* pages */
+    uint32_t operation_room; /* positions in them */
+    uint32_t operation_end;  /* positions from here on were never used */
+    uint32_t open;           /* positions in use */
+    uint32_t first_free;     /* operation_end: none */
+    bool kicked;             /* an operation is */
     struct client_operation *done_first, **done_end;
     uint32_t done_count;
     struct client_memory *memories;
@@ -302,9 +312,21 @@ void client_rail_report(struct client *c, uint32_t rail);
 void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event);
 bool client_link_in_progress(const struct client_peer *p);
 
+/* ------------------------------------------------------------------ way.c */
+
+/* Where a queued operation goes now; sets its connection and rail. FAIL: its error is set. */
+enum client_choice client_operation_choose(struct client *c, struct client_operation *op);
+
 /* ------------------------------------------------------------------ operation.c */
 
-/* A free position; there is one. Becomes QUEUED by client_operation_start. */
+/* A put or a get. */
+bool client_has_data(const struct client_operation *op);
+
+/* Room for so many more than are in use. False without memory. */
+bool client_operation_reserve(struct client *c, uint32_t more);
+/* A position below operation_end. */
+struct client_operation *client_operation_at(const struct client *c, uint32_t slot);
+/* A free position; room was reserved. Becomes QUEUED by client_operation_start. */
 struct client_operation *client_operation_new(struct client *c, enum wire_type type);
 void client_operation_free(struct client *c, struct client_operation *op);
 void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout);

@@ -55,6 +55,8 @@ void client_destroy(struct client *c)
         free(c->peers[i]);
     }
     client_memories_free(c);
+    for (uint32_t i = 0; i < CLIENT_OPERATIONS / CLIENT_OPERATION_PAGE; i++)
+        free(c->operations[i]);
     free(c);
 }
 
@@ -121,7 +123,7 @@ void client_turn(struct client *c)
         while (c->kicked) {
             c->kicked = false;
             for (uint32_t i = 0; i < c->operation_end; i++)
-                client_operation_step(c, &c->operations[i]);
+                client_operation_step(c, client_operation_at(c, i));
         }
         for (uint32_t i = 0; i < c->peer_count; i++)
             client_peer_flush(c, c->peers[i]);

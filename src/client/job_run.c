@@ -9,18 +9,42 @@
 #include "src/fabric/planted.h"
 
 #define PAGE 4096u
+#define LINE 256u /* bytes of made contents that one hash begins */
+#define STEP UINT64_C(0x9e3779b97f4a7c15)
 
+/* The same bytes on every machine. */
+static void put_word(uint8_t to[8], uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(to, &word, sizeof word);
+#else
+    for (unsigned i = 0; i < 8; i++)
+        to[i] = (uint8_t)(word >> (8 * i));
+#endif
+}
+
+static void fill_line(uint8_t line[LINE], uint64_t at, uint64_t seed)
+{
+    uint8_t place[8];
+    put_word(place, at);
+    uint64_t word = XXH3_64bits_withSeed(place, sizeof place, seed);
+    for (size_t i = 0; i < LINE; i += 8, word += STEP)
+        put_word(line + i, word);
+}
+
+/* Every line begins with a hash of its place and goes on by a step that is odd, so that no line,
+ * and no word of a line, is like another. */
 void job_fill(uint8_t *data, uint64_t length, uint64_t seed)
 {
     assert(data || length == 0);
-    for (uint64_t at = 0; at < length; at += 8) {
-        uint8_t counter[8];
-        for (unsigned i = 0; i < 8; i++)
-            counter[i] = (uint8_t)(at >> (8 * i));
-        uint64_t word = XXH3_64bits_withSeed(counter, sizeof counter, seed);
-        for (uint64_t i = 0; i < 8 && at + i < length; i++)
-            data[at + i] = (uint8_t)(word >> (8 * i));
-    }
+    uint64_t at = 0;
+    for (; length - at >= LINE; at += LINE)
+        fill_line(data + at, at, seed);
+    if (at == length)
+        return;
+    uint8_t line[LINE];
+    fill_line(line, at, seed);
+    memcpy(data + at, line, (size_t)(length - at));
 }
 
 /* ------------------------------------------------------------------ buffers */
@@ -138,10 +162,13 @@ static bool run_one(struct program *p, struct client_job *job)
     r.memory = part->buffer->memory;
     if (r.kind == CLIENT_PUT && length)
         fill_block(job, job->next, r.data);
-    if (client_submit(p->client, &r, 1, NULL)) {
+    enum fabric_error error = client_submit(p->client, &r, 1, NULL);
+    if (error) {
         part->buffer->taken = false;
         part->buffer = NULL;
-        return false;
+        if (error != ERR_QUEUE_FULL)
+            job_fail(job, error, "no memory for the request");
+        return error != ERR_QUEUE_FULL;
     }
     job->next++;
     job->under_way++;
@@ -193,10 +220,10 @@ static void compare(struct client_job *job, uint32_t block, const uint8_t *found
     uint64_t base = job_is_file(job) ? block * job->block_size : block * job->size;
     uint64_t whole = block_length(job, block);
     uint64_t common = length < whole ? length : whole, at = 0;
+    if (length == whole && memcmp(found, expected, (size_t)whole) == 0)
+        return;
     while (at < common && found[at] == expected[at])
         at++;
-    if (at == common && length == whole)
-        return;
     if (!job->differs || base + at < job->differs_at)
         job->differs_at = base + at;
     job->differs = true;

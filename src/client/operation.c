@@ -1,18 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/client/client.h"
 #include "src/client/placement.h"
 #include "src/fabric/planted.h"
 
+bool client_operation_reserve(struct client *c, uint32_t more)
+{
+    assert(c && more <= CLIENT_OPERATIONS - c->open);
+    while (c->operation_room < c->open + more) {
+        struct client_operation *page =
+            calloc(CLIENT_OPERATION_PAGE, sizeof(struct client_operation));
+        if (!page)
+            return false;
+        c->operations[c->operation_room / CLIENT_OPERATION_PAGE] = page;
+        c->operation_room += CLIENT_OPERATION_PAGE;
+    }
+    return true;
+}
+
+struct client_operation *client_operation_at(const struct client *c, uint32_t slot)
+{
+    assert(c && slot < c->operation_room);
+    return &c->operations[slot / CLIENT_OPERATION_PAGE][slot % CLIENT_OPERATION_PAGE];
+}
+
 struct client_operation *client_operation_new(struct client *c, enum wire_type type)
 {
-    assert(c && c->open < CLIENT_OPERATIONS);
+    assert(c && c->open < c->operation_room);
     assert(type == WIRE_PUT || type == WIRE_GET || type == WIRE_EXISTS || type == WIRE_DELETE);
     uint32_t slot = c->first_free;
-    struct client_operation *op = &c->operations[slot];
+    struct client_operation *op = client_operation_at(c, slot);
     if (slot == c->operation_end)
         c->first_free = ++c->operation_end;
     else
@@ -42,14 +63,15 @@ void client_operations_kick(struct client *c, const struct client_peer *p)
 {
     assert(c && p);
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_QUEUED && op->peer == p->index)
             client_operation_kick(c, op);
     }
 }
 
-static bool has_data(const struct client_operation *op)
+bool client_has_data(const struct client_operation *op)
 {
+    assert(op);
     return op->type == WIRE_PUT || op->type == WIRE_GET;
 }
 
@@ -70,7 +92,7 @@ enum client_transport client_operation_transport(const struct client *c,
 {
     assert(c && op);
     bool tcp = c->config.transport == CONFIG_TRANSPORT_TCP || first_of(c, op)->fell_back;
-    bool rc = has_data(op) ? op->way == WIRE_WAY_RC : !tcp;
+    bool rc = client_has_data(op) ? op->way == WIRE_WAY_RC : !tcp;
     return rc ? CLIENT_OVER_RC : CLIENT_OVER_TCP;
 }
 
@@ -88,7 +110,7 @@ void client_operation_done(struct client *c, struct client_operation *op)
         if (op->way == WIRE_WAY_RC)
             p->links[op->rail].backoff = 0;
     }
-    if (!op->error && has_data(op)) {
+    if (!op->error && client_has_data(op)) {
         if (op->way == WIRE_WAY_RC)
             c->counters.rdma_bytes += op->length;
         else
@@ -129,116 +151,6 @@ void client_operation_start(struct client *c, struct client_operation *op, uint6
     client_operation_done(c, op);
 }
 
-/* ------------------------------------------------------------------ choosing a way */
-
-enum choice {
-    CHOICE_WAIT, /* something is under way that will kick this operation */
-    CHOICE_FAIL, /* nothing is: fail by name, at once */
-    CHOICE_TCP,
-    CHOICE_RC,
-};
-
-/* A port that was not ready is read again at first use (MK-C1). */
-static void look_again(struct client *c)
-{
-    for (uint32_t i = 0; i < c->rail_count; i++) {
-        if (c->rails[i].state != RAIL_READY)
-            client_rail_look(c, i, NULL);
-    }
-}
-
-/* Turns over the rails that are up. */
-static bool pick_rail(struct client *c, const struct client_peer *p, uint32_t *out)
-{
-    for (uint32_t i = 0; i < c->rail_count; i++) {
-        uint32_t rail = (c->rotation + i) % c->rail_count;
-        if (p->links[rail].state == CLIENT_LINK_UP) {
-            *out = rail;
-            c->rotation = rail + 1;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* No rail is up and TCP is forbidden: wait only for what is under way. */
-static enum choice strict(struct client *c, const struct client_peer *p,
-                          struct client_operation *op)
-{
-    if (c->rail_count == 0) {
-        op->error = ERR_RDMA_REQUIRED;
-        snprintf(op->detail, sizeof op->detail, "found no RDMA device; transport is rdma");
-        return CHOICE_FAIL;
-    }
-    for (uint32_t i = 0; i < c->rail_count; i++) {
-        const struct rail *r = &c->rails[i];
-        bool open =
-            r->state == RAIL_READY && (p->state != CLIENT_PEER_READY || client_link_in_progress(p));
-        if (open)
-            return CHOICE_WAIT;
-    }
-    for (uint32_t i = 0; i < c->rail_count; i++) { /* the server's word counts more than ours */
-        if (c->rails[i].state == RAIL_READY && p->links[i].reason) {
-            op->error = p->links[i].reason;
-            snprintf(op->detail, sizeof op->detail, "%s", p->links[i].detail);
-            return CHOICE_FAIL;
-        }
-    }
-    const struct rail *r = &c->rails[0];
-    op->error = r->state == RAIL_READY ? ERR_RDMA_REQUIRED : rail_transfer_error(r);
-    snprintf(op->detail, sizeof op->detail, "%.40s port %u: %.100s", r->name, r->port_num,
-             r->detail);
-    return CHOICE_FAIL;
-}
-
-/* By which way, over the first connection of its lane, or for TCP over one of its pool. */
-static enum choice choose(struct client *c, struct client_operation *op, struct client_peer *p)
-{
-    if (p->state != CLIENT_PEER_READY && p->reason &&
-        (p->reason == ERR_AUTH_FAILED || p->reason == ERR_UNSUPPORTED_VERSION)) {
-        op->error = p->reason;
-        return CHOICE_FAIL;
-    }
-    if (c->config.transport != CONFIG_TRANSPORT_TCP) {
-        if (!PLANTED(client_first_use_kept))
-            look_again(c);
-        client_peer_decide(c, p);
-        if (client_peer_wants_rdma(c, p) && pick_rail(c, p, &op->rail))
-            return CHOICE_RC;
-    }
-    bool tcp =
-        c->config.transport == CONFIG_TRANSPORT_TCP || p->fell_back || (op->bound && p->member > 0);
-    if (PLANTED(client_strict_falls_back))
-        tcp = true;
-    if (tcp)
-        return CHOICE_TCP;
-    return c->config.transport == CONFIG_TRANSPORT_RDMA ? strict(c, p, op) : CHOICE_WAIT;
-}
-
-/* As above; sets op->peer. What may still take effect on its connection is told there how it ends,
- * or that it is over, before anything else of it is tried (MK-A4). */
-static enum choice choose_connection(struct client *c, struct client_operation *op)
-{
-    if (!op->bound) {
-        struct client_peer *first = client_pool_first(c, op);
-        if (!first) {
-            op->error = ERR_RESOURCES_EXHAUSTED;
-            return CHOICE_FAIL;
-        }
-        op->peer = first->index;
-    }
-    enum choice choice = choose(c, op, c->peers[op->peer]);
-    if (choice == CHOICE_TCP && !op->bound)
-        op->peer = client_pool_member(c, c->peers[op->peer])->index;
-    struct client_peer *p = c->peers[op->peer];
-    if (choice == CHOICE_TCP && p->state != CLIENT_PEER_READY)
-        return CHOICE_WAIT;
-    bool sends = choice == CHOICE_TCP || choice == CHOICE_RC;
-    op->held = sends && has_data(op) && p->under_way >= p->operations;
-    p->holds = p->holds || op->held;
-    return op->held ? CHOICE_WAIT : choice;
-}
-
 /* ------------------------------------------------------------------ sending */
 
 /* One less is under way: the one that was held back longest may go. */
@@ -252,7 +164,7 @@ static void leave(struct client *c, struct client_operation *op)
     op->counted = false;
     p->under_way--;
     for (uint32_t i = 0; p->holds && i < c->operation_end; i++) {
-        struct client_operation *o = &c->operations[i];
+        struct client_operation *o = client_operation_at(c, i);
         if (o->state == CLIENT_QUEUED && o->held && o->peer == p->index &&
             (!next || o->serial < next->serial))
             next = o;
@@ -308,12 +220,12 @@ static void not_lent(struct client *c, struct client_operation *op, enum fabric_
 static void send_batch(struct client *c, const struct client_peer *p, uint32_t batch)
 {
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        const struct client_operation *op = &c->operations[i];
+        const struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_LENDING && op->batch == batch && op->peer == p->index && !op->lent)
             return;
     }
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_LENDING && op->batch == batch && op->peer == p->index)
             send_request(c, op, op->rkey);
     }
@@ -325,10 +237,10 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     op->attempts++;
     op->next = 0;
     op->answered = op->prepared = false;
-    op->way = has_data(op) ? way : WIRE_WAY_TCP;
+    op->way = client_has_data(op) ? way : WIRE_WAY_TCP;
     op->error = FABRIC_OK;
     op->detail[0] = 0;
-    op->counted = has_data(op);
+    op->counted = client_has_data(op);
     c->peers[op->peer]->under_way += op->counted;
     if (op->way == WIRE_WAY_RC) {
         struct client_peer *p = c->peers[op->peer];
@@ -352,7 +264,8 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
 void client_operation_lent(struct client *c, const struct fabric_event *event)
 {
     assert(c && event && event->type == FABRIC_EVENT_WINDOW_OPENED);
-    struct client_operation *op = &c->operations[client_cookie_slot(event->u.window.cookie)];
+    struct client_operation *op =
+        client_operation_at(c, client_cookie_slot(event->u.window.cookie));
     bool same = op->serial == (uint32_t)event->u.window.cookie &&
                 op->window.id == event->u.window.window.id;
     if (op->state != CLIENT_LENDING || !same)
@@ -374,14 +287,14 @@ void client_operation_step(struct client *c, struct client_operation *op)
     if (op->state != CLIENT_QUEUED || !op->kicked)
         return;
     op->kicked = false;
-    enum choice choice = choose_connection(c, op);
+    enum client_choice choice = client_operation_choose(c, op);
     op->kicked = false; /* choosing may have kicked what it has just looked at */
-    if (choice == CHOICE_FAIL && op->doubt)
-        choice = CHOICE_WAIT; /* for the deadline: the earlier COMMIT may still be taken */
-    if (choice == CHOICE_FAIL)
+    if (choice == CLIENT_CHOICE_FAIL && op->doubt)
+        choice = CLIENT_CHOICE_WAIT; /* for the deadline: the earlier COMMIT may still be taken */
+    if (choice == CLIENT_CHOICE_FAIL)
         client_operation_done(c, op);
-    else if (choice != CHOICE_WAIT)
-        send_over(c, op, choice == CHOICE_RC ? WIRE_WAY_RC : WIRE_WAY_TCP);
+    else if (choice != CLIENT_CHOICE_WAIT)
+        send_over(c, op, choice == CLIENT_CHOICE_RC ? WIRE_WAY_RC : WIRE_WAY_TCP);
 }
 
 /* ------------------------------------------------------------------ the end of an attempt */
@@ -458,7 +371,7 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
 void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window)
 {
     assert(c && window.id);
-    struct client_operation *op = &c->operations[client_cookie_slot(cookie)];
+    struct client_operation *op = client_operation_at(c, client_cookie_slot(cookie));
     if (op->serial != (uint32_t)cookie)
         return;
     op->revoking = false;
@@ -469,10 +382,12 @@ void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window w
 void client_operation_deadline(struct client *c, uint64_t cookie)
 {
     assert(c);
-    struct client_operation *op = &c->operations[client_cookie_slot(cookie)];
+    struct client_operation *op = client_operation_at(c, client_cookie_slot(cookie));
     if (op->serial != (uint32_t)cookie || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return;
     op->timer_set = false;
+    if (PLANTED(client_deadline_ignored))
+        return;
     op->expired = op->state != CLIENT_REVOKING || (op->error && op->retry);
     if (op->state != CLIENT_REVOKING)
         client_attempt_end(c, op, ERR_TIMEOUT, "the deadline passed", false);
@@ -483,7 +398,7 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
 static struct client_operation *by_id(struct client *c, const struct client_peer *p, uint64_t id)
 {
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_SENT && op->id == id && op->peer == p->index)
             return op;
     }
@@ -565,7 +480,7 @@ void client_pump_bulk(struct client *c, struct client_peer *p)
 {
     assert(c && p);
     for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = &c->operations[i];
+        struct client_operation *op = client_operation_at(c, i);
         while (op->state == CLIENT_SENT && op->peer == p->index && op->type == WIRE_PUT &&
                op->way == WIRE_WAY_TCP && op->next < op->length) {
             if (!p->channel || wire_channel_queued(p->channel) >= WIRE_BULK_WATERMARK)

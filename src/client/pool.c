@@ -70,13 +70,15 @@ struct client_peer *client_pool_member(struct client *c, struct client_peer *fir
     struct client_peer *best = first;
     if (PLANTED(client_pool_unused))
         return first;
-    for (uint32_t i = 0; i < pool_size(c, first) && best->under_way; i++) {
+    bool idle = first->state == CLIENT_PEER_READY && first->under_way == 0;
+    for (uint32_t i = 0; i < pool_size(c, first) && !idle; i++) {
         struct client_peer *p = client_pool_get(c, first->server, first->lane, i);
         if (!p)
             break;
         bool better = p->state == CLIENT_PEER_READY &&
                       (best->state != CLIENT_PEER_READY || p->under_way < best->under_way);
         best = better ? p : best;
+        idle = best->state == CLIENT_PEER_READY && best->under_way == 0;
         if (p->state == CLIENT_PEER_CONNECTING)
             break; /* one more at a time */
     }

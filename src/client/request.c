@@ -162,6 +162,8 @@ enum fabric_error client_submit(struct client *c, const struct client_request *r
     assert(c && requests && count);
     if (count > CLIENT_OPERATIONS - c->open)
         return ERR_QUEUE_FULL;
+    if (!client_operation_reserve(c, (uint32_t)count))
+        return ERR_RESOURCES_EXHAUSTED;
     const uint32_t batch = c->serial + 1;
     for (size_t i = 0; i < count; i++) {
         client_request_id id = submit(c, &requests[i], batch);
@@ -176,7 +178,7 @@ bool client_cancel(struct client *c, client_request_id id)
 {
     uint32_t slot = (uint32_t)id;
     assert(c);
-    struct client_operation *op = slot < c->operation_end ? &c->operations[slot] : NULL;
+    struct client_operation *op = slot < c->operation_end ? client_operation_at(c, slot) : NULL;
     if (!op || op->request != id || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return false;
     if (PLANTED(client_cancel_ignored))

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 #define MIB (1024ll * 1024ll)
 #define GIB (1024ll * MIB)
 
@@ -181,7 +183,7 @@ static const struct yaml_field sections[] = {
 static void defaults(struct raw *raw)
 {
     struct server_config *c = &raw->config;
-    strcpy(c->address, "0.0.0.0:9900");
+    strcpy(c->address, PLANTED(config_default_port) ? "0.0.0.0:9901" : "0.0.0.0:9900");
     c->num_connections = 4;
     c->memory_block_size = (uint64_t)(2 * MIB);
     c->memory_max_size = (uint64_t)GIB;
@@ -239,6 +241,10 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
         yaml_complain(errors, here,
                       "eviction: found stop_percent %d; less than start_percent %d is expected",
                       (int)c->eviction_stop_percent, (int)c->eviction_start_percent);
+    if (c->memory_max_size / (uint64_t)c->lanes < 4096)
+        yaml_complain(errors, here,
+                      "storage: found %d lanes; memory.max_size gives each less than 4 KiB",
+                      (int)c->lanes);
     return errors->count == before;
 }
 

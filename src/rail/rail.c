@@ -16,12 +16,13 @@ static void open_device(struct rail *rail)
 {
     fabric_device device;
     struct fabric *f = rail->fabric;
+    uint32_t depth = rail->role == RAIL_CLIENT ? RAIL_CLIENT_CQ_DEPTH : RAIL_CQ_DEPTH;
     rail->open_error = fabric_device_open(f, rail->name, &device);
     if (rail->open_error)
         return;
     rail->open_error = fabric_device_query(f, device, &rail->attr);
     if (!rail->open_error)
-        rail->open_error = fabric_cq_create(f, device, RAIL_CQ_DEPTH, &rail->cq);
+        rail->open_error = fabric_cq_create(f, device, depth, &rail->cq);
     if (rail->open_error) {
         fabric_device_close(f, device);
         return;
@@ -192,6 +193,8 @@ bool rail_concerned(struct rail *rail, const struct fabric_async *event)
     switch (event->type) {
     case FABRIC_ASYNC_DEVICE_FATAL:
     case FABRIC_ASYNC_CQ_ERR: /* everything hangs on that queue: a new device gets a new one */
+        if (event->type == FABRIC_ASYNC_CQ_ERR && PLANTED(rail_cq_error_ignored))
+            return false;
         rail->device_lost = true;
         return true;
     case FABRIC_ASYNC_LID_CHANGE:

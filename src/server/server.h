@@ -20,6 +20,7 @@
 #include "src/config/server_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
+#include "src/rail/pool.h"
 #include "src/rail/said.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
@@ -35,6 +36,8 @@
 #define SERVER_PING (5ull * 1000000000ull)            /* ns of silence until it is asked */
 #define SERVER_SILENCE (15ull * 1000000000ull)        /* ns of silence until it is gone */
 #define SERVER_TRANSFER_IDLE (30ull * 1000000000ull)  /* ns without progress */
+#define SERVER_PROBE_SMALL 64u                        /* bytes of a probe's first packet */
+#define SERVER_SMALL_ONLY 4u                          /* such probes in a row are no accident */
 #define SERVER_MESSAGES 64u                           /* taken from one connection in a row */
 #define SERVER_LINK_BURST 16u                         /* requests for a link in a row, and then */
 #define SERVER_LINK_INTERVAL (100ull * 1000000ull)    /* one in so many ns */
@@ -77,7 +80,7 @@ struct server_link {
     uint64_t probe_iova;
     uint32_t probe_rkey;
     uint32_t outstanding; /* posts on this queue pair */
-    bool small_only;      /* the last probe passed small packets and lost large ones */
+    uint32_t small_only;  /* so many probes in a row passed small packets and lost large ones */
     uint64_t requests_at; /* ns: by when the requests so far are paid for */
     struct rail_said said;
 };
@@ -95,7 +98,9 @@ struct server_connection {
     struct server_lane *lane;
     uint16_t member; /* of the client's pool */
     bool unsent;     /* messages wait for the end of the event */
-    struct wire_channel *channel;
+    struct wire_channel *channel; /* owns the stream */
+    fabric_stream stream;
+    bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
     uint64_t heard; /* ns */
@@ -167,6 +172,7 @@ struct server {
     uint32_t unsent[SERVER_MAX_CONNECTIONS], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
     struct rail_said strangers_said;
+    struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */

@@ -191,7 +191,7 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
     uint32_t largest = (uint32_t)s->config.memory_block_size;
     uint32_t depth = PLANTED(server_posts_one) ? 1 : RAIL_SEND_DEPTH;
     while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth &&
-           s->posts[t->rail] < RAIL_CQ_DEPTH) {
+           (s->posts[t->rail] < RAIL_CQ_DEPTH || PLANTED(server_cq_overrun))) {
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
         sge.addr = local_data(t, t->next, &sge.lkey);
@@ -205,8 +205,10 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
             .rkey = t->rkey,
         };
         enum fabric_error error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
-        if (error == ERR_QUEUE_FULL && link->outstanding)
+        if (error == ERR_QUEUE_FULL && link->outstanding) {
+            t->next += PLANTED(server_refused_post_counted) ? sge.length : 0;
             return; /* its completions go on with it */
+        }
         if (error) {
             t->error = error;
             return;
@@ -385,6 +387,13 @@ static struct server_transfer *by_id(struct server *s, const struct server_conne
     return NULL;
 }
 
+static void look_at_pool(struct server *s, struct server_connection *c)
+{
+    if (!c->carried_bulk)
+        rail_pool_used(&s->pool, s->fabric, c->stream);
+    c->carried_bulk = true;
+}
+
 void server_bulk(struct server *server, struct server_connection *c,
                  const struct wire_message *message)
 {
@@ -400,6 +409,7 @@ void server_bulk(struct server *server, struct server_connection *c,
            message->length);
     t->next += message->length;
     server->counters.tcp_read_bytes += message->length;
+    look_at_pool(server, c);
     t->progress = server_now(server);
     if (t->next == t->length)
         server_transfer_finish(server, t);
@@ -452,6 +462,7 @@ static bool send_piece(struct server *s, struct server_connection *c, struct ser
     t->next += m.length;
     t->progress = server_now(s);
     s->counters.tcp_write_bytes += m.length;
+    look_at_pool(s, c);
     return true;
 }
 

@@ -123,6 +123,69 @@ static void bytes_may_be_split_and_merged_anywhere(void **state)
     }
 }
 
+/* MK-J5: a batch of three EXISTS, as docs/formats.md has it. */
+static void messages_of_a_batch_share_a_record_and_its_mac(void **state)
+{
+    (void)state;
+    static const uint8_t golden[] = {
+        0x4d, 0x4b, 0x56, 0x31, 0x01, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x39, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x6b, 0x31, 0x0a, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x02,
+        0x6b, 0x32, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x03, 0x02, 0x6b, 0x33, 0xbd, 0x32, 0xe4, 0x93, 0x25, 0x57, 0x95,
+        0x05, 0xbd, 0x8e, 0x03, 0x75, 0xfb, 0xc5, 0x41, 0x70, 0x20, 0x73, 0xc3, 0x96, 0x03,
+        0x11, 0xf8, 0xd8, 0xef, 0x72, 0x53, 0x29, 0xdf, 0x28, 0x05, 0x5b};
+    struct pair p = open_pair(shared, shared);
+    shake(&p, 1000);
+    static const char keys[3][3] = {"k1", "k2", "k3"};
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct wire_message m = {.type = WIRE_EXISTS, .id = i, .key_length = 2};
+        memcpy(m.key, keys[i - 1], 2);
+        assert_int_equal(wire_session_send(p.client, &m), 0);
+    }
+    size_t length;
+    const uint8_t *data = wire_session_pending(p.client, &length);
+    assert_int_equal(length, sizeof golden);
+    assert_memory_equal(data, golden, sizeof golden);
+    assert_int_equal(move(p.client, p.server, 1000), 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct wire_message m;
+        bool got;
+        assert_int_equal(wire_session_next(p.server, &m, &got), 0);
+        assert_true(got);
+        assert_int_equal(m.id, i);
+    }
+    close_pair(&p);
+}
+
+/* A batch that is larger than a record takes another one; both stay within the bound. */
+static void a_record_is_closed_before_it_is_too_large(void **state)
+{
+    (void)state;
+    struct pair p = open_pair(shared, shared);
+    shake(&p, 1000);
+    uint64_t sent, received, last = 0;
+    for (uint64_t i = 1; i <= 5000; i++) {
+        struct wire_message m = exists(i);
+        assert_int_equal(wire_session_send(p.client, &m), 0);
+    }
+    while (last < 5000) {
+        struct wire_message m;
+        bool got;
+        assert_int_equal(move(p.client, p.server, 100000), 0);
+        for (;;) {
+            assert_int_equal(wire_session_next(p.server, &m, &got), 0);
+            if (!got)
+                break;
+            assert_int_equal(m.id, ++last);
+        }
+    }
+    wire_session_records(p.client, &sent, &received);
+    assert_int_equal(sent, 2);
+    close_pair(&p);
+}
+
 static void another_key_fails_on_both_sides(void **state)
 {
     (void)state;
@@ -134,6 +197,7 @@ static void another_key_fails_on_both_sides(void **state)
     assert_false(wire_session_is_ready(p.client));
     size_t taken;
     assert_int_equal(wire_session_feed(p.client, shared, 1, &taken), ERR_FRAME_INVALID);
+    assert_int_equal(move(p.client, p.server, 100), ERR_AUTH_FAILED); /* it says why it leaves */
     close_pair(&p);
 }
 
@@ -398,6 +462,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_may_be_split_and_merged_anywhere),
+        cmocka_unit_test(messages_of_a_batch_share_a_record_and_its_mac),
+        cmocka_unit_test(a_record_is_closed_before_it_is_too_large),
         cmocka_unit_test(another_key_fails_on_both_sides),
         cmocka_unit_test(a_wrong_proof_is_refused_and_nothing_was_told),
         cmocka_unit_test(what_a_server_says_cannot_be_reflected),
