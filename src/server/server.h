@@ -96,8 +96,8 @@ struct server_lane {
 struct server_connection {
     uint32_t slot, serial;
     struct server_lane *lane;
-    uint16_t member; /* of the client's pool */
-    bool unsent;     /* messages wait for the end of the event */
+    uint16_t member;              /* of the client's pool */
+    bool unsent;                  /* messages wait for the end of the event */
     struct wire_channel *channel; /* owns the stream */
     fabric_stream stream;
     bool carried_bulk; /* and was then looked at as a part of the TCP pool */
@@ -217,6 +217,9 @@ void server_connection_close(struct server *server, struct server_connection *c,
  * dropped. False when the connection is gone by now. */
 bool server_send(struct server *server, struct server_connection *c,
                  const struct wire_message *message);
+/* Sends a RESULT without data. False when the connection is gone by now. */
+bool server_result(struct server *server, struct server_connection *c, uint64_t id,
+                   enum fabric_error error, const char *detail);
 
 /* ------------------------------------------------------------------ link.c */
 
@@ -267,9 +270,6 @@ void server_completion(struct server *server, const struct fabric_wc *wc);
 void server_pump_bulk(struct server *server, struct server_connection *c);
 /* The connection ends: none of its operations becomes visible any more. */
 void server_orphan(struct server *server, const struct server_connection *c);
-/* Sends a RESULT without data. False when the connection is gone by now. */
-bool server_result(struct server *server, struct server_connection *c, uint64_t id,
-                   enum fabric_error error, const char *detail);
 void server_transfers_free(struct server *server);
 /* The queue pair of a link is gone: what waited for it fails as flushed. May end the connection. */
 void server_transfers_flush(struct server *server, const struct server_connection *c,

@@ -50,14 +50,6 @@ void server_transfer_free(struct server *s, struct server_transfer *t)
     free(t);
 }
 
-bool server_result(struct server *server, struct server_connection *c, uint64_t id,
-                   enum fabric_error error, const char *detail)
-{
-    struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
-    snprintf(m.detail, sizeof m.detail, "%s", detail);
-    return server_send(server, c, &m);
-}
-
 enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
                                        uint32_t rail)
 {
