@@ -95,8 +95,12 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     if (was_up)
         report_link(c, p, rail);
     restart_operations(c, p, rail, reason);
-    if (!again || rail_is_configuration(reason))
+    /* A path's MTU was concluded from packets: it is looked at again, as seldom as anything. */
+    bool concluded = reason == ERR_PATH_MTU_SMALLER;
+    if (!again || (rail_is_configuration(reason) && !concluded))
         return;
+    if (concluded)
+        l->backoff = RAIL_BACKOFF_LAST;
     set_timer(c, p, rail, rail_backoff_grow(c->fabric, &l->backoff));
 }
 
@@ -464,15 +468,33 @@ void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async
         client_rail_changed(c, rail);
 }
 
+/* A request of the server was repeated on its way and met a window that is gone: the queue pair is
+ * dead, and nobody else may ever tell. It speaks against nobody (MK-A4). */
+static void build_again(struct client *c, struct client_peer *p, uint32_t rail)
+{
+    const char *detail = "a late request met a window that is gone";
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
+             c->config.servers[p->index], rail, error_name(ERR_REMOTE_ACCESS), detail);
+    client_link_end(c, p, rail, ERR_REMOTE_ACCESS, detail, false);
+    client_link_begin(c, p, rail);
+    client_peer_judge(c, p);
+}
+
 void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
 {
     assert(c && async);
-    if (async->type != FABRIC_ASYNC_QP_FATAL || !async->qp.id)
+    bool access = async->type == FABRIC_ASYNC_QP_ACCESS_ERR;
+    bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR;
+    if ((!access && !fatal) || !async->qp.id || PLANTED(client_dead_pair_kept))
         return;
     for (uint32_t i = 0; i < c->peer_count; i++) {
         for (uint32_t k = 0; k < c->rail_count; k++) {
             struct client_link *l = &c->peers[i]->links[k];
-            if (l->state != CLIENT_LINK_DOWN && l->pair.qp.id == async->qp.id)
+            if (l->state == CLIENT_LINK_DOWN || l->pair.qp.id != async->qp.id)
+                continue;
+            if (access && l->state == CLIENT_LINK_UP && !PLANTED(client_revoked_blamed))
+                build_again(c, c->peers[i], k);
+            else
                 give_up(c, c->peers[i], k, ERR_FLUSHED, "the device says that it is broken");
         }
     }

@@ -386,6 +386,8 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
     if (op->serial != (uint32_t)cookie || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return;
     op->timer_set = false;
+    if (PLANTED(client_deadline_ignored))
+        return;
     op->expired = op->state != CLIENT_REVOKING || (op->error && op->retry);
     if (op->state != CLIENT_REVOKING)
         client_attempt_end(c, op, ERR_TIMEOUT, "the deadline passed", false);

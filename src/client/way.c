@@ -18,7 +18,7 @@ static void look_again(struct client *c)
 static bool pick_rail(struct client *c, const struct client_peer *p, uint32_t *out)
 {
     for (uint32_t i = 0; i < c->rail_count; i++) {
-        uint32_t rail = (c->rotation + i) % c->rail_count;
+        uint32_t rail = PLANTED(client_rails_unspread) ? i : (c->rotation + i) % c->rail_count;
         if (p->links[rail].state == CLIENT_LINK_UP) {
             *out = rail;
             c->rotation = rail + 1;
