@@ -153,7 +153,11 @@ static const struct yaml_field storage_fields[] = {
      .offset = AT(config.durability),
      .names = durabilities},
     {.name = "eviction", .type = YAML_TYPE_SECTION, .fields = eviction_fields},
-    {.name = "lanes", .type = YAML_TYPE_INTEGER, .offset = AT(config.lanes), .min = 1, .max = CONFIG_MAX_LANES},
+    {.name = "lanes",
+     .type = YAML_TYPE_INTEGER,
+     .offset = AT(config.lanes),
+     .min = 1,
+     .max = CONFIG_MAX_LANES},
     {.name = NULL},
 };
 

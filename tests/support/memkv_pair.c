@@ -28,7 +28,8 @@ enum fabric_error pair_client(struct small_world *w, const char *transport, cons
 {
     char config[1024];
     snprintf(config, sizeof config,
-             "servers: [\"10.0.0.1:9900\"]\nauth_key: " PAIR_KEY "\ntransport: %s\n%s", transport, more);
+             "servers: [\"10.0.0.1:9900\"]\nauth_key: " PAIR_KEY "\ntransport: %s\n%s", transport,
+             more);
     return small_start(w, PAIR_CLIENT, &memkv_client_program, config);
 }
 
