@@ -364,7 +364,8 @@ static void describe_interface(struct walk *walk, const struct sysfs_device *dev
                                const struct sysfs_port *port, bool in_class)
 {
     bool ib = port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
-    bool up = port->info->state == FABRIC_PORT_ACTIVE;
+    bool up = port->info->state == FABRIC_PORT_ACTIVE &&
+              (!port->ipoib_waits || PLANTED(world_sysfs_carrier_early));
     char address[64];
     const char *outer;
     if (!enter_entry(walk, device, "net", port->netdev, in_class, &outer))
@@ -437,8 +438,10 @@ static void describe(struct walk *walk)
         leave(walk, outer);
     }
     if (enter(walk, "module", &outer)) {
-        if (view->ipoib_module && enter(walk, "ib_ipoib", &inner))
+        if (view->ipoib_module && enter(walk, "ib_ipoib", &inner)) {
+            file(walk, "initstate", "live\n"); /* loaded, not built in */
             leave(walk, inner);
+        }
         leave(walk, outer);
     }
 }

@@ -361,6 +361,24 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     client_peer_judge(c, p);
 }
 
+/* While a rail of the server was away, its share went to another one, and two of our links lead
+ * there. The one that would be the returning rail's goes back to it, or both together would stay
+ * slower than before (MK-A7); the other serves meanwhile. */
+static bool goes_back(const struct client *c, const struct client_peer *p, uint32_t rail,
+                      const struct wire_message *m)
+{
+    const struct client_link *l = &p->links[rail];
+    if (m->error || l->state != CLIENT_LINK_UP || !p->rails || rail % p->rails != m->rail ||
+        PLANTED(client_rails_stay_together))
+        return false;
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        const struct client_link *other = &p->links[i];
+        if (i != rail && other->state == CLIENT_LINK_UP && other->server_rail == l->server_rail)
+            return true;
+    }
+    return false;
+}
+
 /* The answer to a LINK_REQUEST that is out is judged by what the server's rail is now. */
 static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
                         const struct wire_message *m)
@@ -370,9 +388,10 @@ static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
     bool unanswered = l->state == CLIENT_LINK_LENDING || l->state == CLIENT_LINK_REQUESTED;
     if (unanswered)
         return;
-    if (l->state != CLIENT_LINK_DOWN && !used)
+    bool back = !used && goes_back(c, p, rail, m);
+    if (l->state != CLIENT_LINK_DOWN && !used && !back)
         return;
-    if (used || (m->error && only)) {
+    if (used || back || (m->error && only)) {
         rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: its port changed: %s: %s",
                  client_peer_address(c, p), rail, error_name(m->error), m->detail);
         client_link_end(c, p, rail, m->error ? m->error : ERR_STALE_GENERATION, m->detail, false);

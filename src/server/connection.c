@@ -98,6 +98,7 @@ void server_accept(struct server *server, fabric_stream stream)
         return;
     }
     uint64_t now = 0;
+    c->stream = stream;
     fabric_now(s->fabric, &now);
     fabric_stream_peer(s->fabric, stream, c->peer);
     fabric_stream_set_cookie(s->fabric, stream,

@@ -15,6 +15,7 @@
 #include "src/config/server_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
+#include "src/rail/pool.h"
 #include "src/rail/said.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
@@ -88,7 +89,9 @@ struct server_connection {
     struct server_lane *lane;
     uint16_t member; /* of the client's pool */
     bool unsent;     /* messages wait for the end of the event */
-    struct wire_channel *channel;
+    struct wire_channel *channel; /* owns the stream */
+    fabric_stream stream;
+    bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
     uint64_t heard; /* ns */
@@ -154,6 +157,7 @@ struct server {
     uint32_t unsent[SERVER_MAX_CONNECTIONS], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
     struct rail_said strangers_said;
+    struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */

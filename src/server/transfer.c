@@ -388,6 +388,13 @@ static struct server_transfer *by_id(struct server *s, const struct server_conne
     return NULL;
 }
 
+static void look_at_pool(struct server *s, struct server_connection *c)
+{
+    if (!c->carried_bulk)
+        rail_pool_used(&s->pool, s->fabric, c->stream);
+    c->carried_bulk = true;
+}
+
 void server_bulk(struct server *server, struct server_connection *c,
                  const struct wire_message *message)
 {
@@ -403,6 +410,7 @@ void server_bulk(struct server *server, struct server_connection *c,
            message->length);
     t->next += message->length;
     server->counters.tcp_read_bytes += message->length;
+    look_at_pool(server, c);
     t->progress = server_now(server);
     if (t->next == t->length)
         server_transfer_finish(server, t);
@@ -455,6 +463,7 @@ static bool send_piece(struct server *s, struct server_connection *c, struct ser
     t->next += m.length;
     t->progress = server_now(s);
     s->counters.tcp_write_bytes += m.length;
+    look_at_pool(s, c);
     return true;
 }
 

@@ -135,9 +135,8 @@ enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_me
                                       c->chunk_end - c->chunk_at, &taken);
         c->chunk_at += taken;
         /* The handshake answers by itself, also when it ends here. */
-        enum fabric_error sent = error;
-        if (!was_ready && (!error || error == ERR_AUTH_FAILED))
-            sent = wire_channel_flush(c);
+        bool answers = error ? error == ERR_AUTH_FAILED : !was_ready;
+        enum fabric_error sent = answers ? wire_channel_flush(c) : FABRIC_OK;
         if (error || sent)
             return error ? error : sent;
     }
