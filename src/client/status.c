@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "src/client/client.h"
+#include "src/fabric/gid.h"
 
 static json_t *rails(const struct client *c)
 {
@@ -22,6 +23,22 @@ static json_t *rails(const struct client *c)
     return list;
 }
 
+/* How the fabric names both ports. */
+static void add_addresses(json_t *link, const struct fabric_port_address *own,
+                          const struct fabric_path *path)
+{
+    char gid[FABRIC_GID_TEXT];
+    if (path->av.dlid)
+        json_object_set_new(link, "peer_lid", json_integer(path->av.dlid));
+    if (!path->av.is_global)
+        return;
+    assert(path->local_gid < own->gid_count);
+    fabric_gid_format(&own->gids[path->local_gid].gid, gid);
+    json_object_set_new(link, "gid", json_string(gid));
+    fabric_gid_format(&path->av.grh.dgid, gid);
+    json_object_set_new(link, "peer_gid", json_string(gid));
+}
+
 static json_t *links(const struct client *c, const struct client_peer *p)
 {
     static const char *const names[] = {
@@ -32,11 +49,13 @@ static json_t *links(const struct client *c, const struct client_peer *p)
     for (uint32_t i = 0; i < c->rail_count; i++) {
         const struct client_link *l = &p->links[i];
         bool up = l->state == CLIENT_LINK_UP;
-        json_array_append_new(
-            list, json_pack("{s:i, s:i, s:s, s:s, s:i, s:i}", "lane", (int)p->lane, "rail", (int)i,
-                            "state", names[l->state], "reason", error_name(l->reason), "path_mtu",
-                            up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "generation",
-                            (int)l->generation));
+        json_t *link = json_pack("{s:i, s:i, s:s, s:s, s:i, s:i}", "lane", (int)p->lane, "rail",
+                                 (int)i, "state", names[l->state], "reason", error_name(l->reason),
+                                 "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0,
+                                 "generation", (int)l->generation);
+        if (link && up)
+            add_addresses(link, &c->rails[i].address, &l->path);
+        json_array_append_new(list, link);
     }
     return list;
 }

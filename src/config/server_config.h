@@ -66,4 +66,8 @@ struct server_config {
 bool server_config_read(const char *text, size_t length, struct server_config *out,
                         struct yaml_errors *errors);
 
+/* The same from the root of a tree that somebody else has parsed. */
+bool server_config_read_value(const struct yaml_value *root, struct server_config *out,
+                              struct yaml_errors *errors);
+
 #endif

@@ -104,7 +104,9 @@ void server_accept(struct server *server, fabric_stream stream)
     fabric_stream_set_cookie(s->fabric, stream,
                              server_cookie(SERVER_CONNECTION, c->slot, c->serial));
     enum fabric_error error =
-        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->config.auth_key, &c->channel);
+        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->keys[0], &c->channel);
+    if (!error && s->key_count > 1 && !PLANTED(server_one_key))
+        wire_channel_accept(c->channel, s->keys[1]);
     if (!error) {
         wire_channel_cork(c->channel);
         error =
@@ -353,7 +355,8 @@ static void receive(struct server *s, struct server_connection *c)
             return;
         if (!got)
             return;
-        take(s, c, &m);
+        if (server_may_begin(s, c, &m))
+            take(s, c, &m);
         c = server_connection_at(s, slot, serial);
         if (!c)
             return;

@@ -74,6 +74,7 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
     snprintf(m.detail, sizeof m.detail, "%s", detail);
     server_link_drop(s, c, link);
     s->counters.refused_links += !was_up;
+    s->refused[error] += !was_up;
     char more[RAIL_SAID_MORE];
     if (rail_said_is_due(&l->said, error, detail, server_now(s), more) ||
         PLANTED(server_refusal_repeated))

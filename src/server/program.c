@@ -12,11 +12,12 @@
 #include "src/rail/log.h"
 #include "src/server/server.h"
 
-static void report(struct server *s, json_t *object)
+void server_report(struct server *server, json_t *object)
 {
+    assert(server);
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (text)
-        s->sink.report(s->sink.context, text);
+        server->sink.report(server->sink.context, text);
     free(text);
     json_decref(object);
 }
@@ -43,6 +44,8 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
         error = ERR_NOT_SUPPORTED;
         rail_log(s->fabric, FABRIC_LOG_ERROR, "not_supported: storage.mode memory is expected");
     }
+    if (!error)
+        server_set_key(s, s->config.auth_key);
     return error;
 }
 
@@ -105,6 +108,8 @@ static void server_free(struct server *s)
     }
     if (s->listener.id)
         fabric_listener_close(s->fabric, s->listener);
+    if (s->http.id)
+        fabric_http_close(s->fabric, s->http);
     for (uint32_t i = 0; i < s->rail_count; i++) /* from here on nothing is lent to a device */
         rail_close(&s->rails[i]);
     server_transfers_free(s);
@@ -125,6 +130,8 @@ static enum fabric_error serve(struct server *s)
             rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s", error_name(error),
                      s->config.address);
     }
+    if (!error)
+        error = server_admin_listen(s);
     return error ? error : set_tick(s);
 }
 
@@ -152,10 +159,13 @@ static enum fabric_error server_start(struct fabric *f, const char *config, size
     }
     for (uint32_t i = 0; i < s->rail_count; i++)
         server_rail_report(s, i);
-    rail_log(f, FABRIC_LOG_INFO, "memkv: ready data=%s rdma_active=%s", s->bound,
-             server_rdma_active(s) ? "true" : "false");
-    report(s, json_pack("{s:s, s:s, s:b}", "event", "ready", "data", s->bound, "rdma_active",
-                        server_rdma_active(s)));
+    s->started = server_now(s);
+    if (s->rail_count == 0)
+        rail_log(f, FABRIC_LOG_INFO, "no RDMA device here: serving over TCP alone");
+    rail_log(f, FABRIC_LOG_INFO, "memkv: ready data=%s admin=%s rdma_active=%s", s->bound,
+             s->admin_bound, server_rdma_active(s) ? "true" : "false");
+    server_report(s, json_pack("{s:s, s:s, s:s, s:b}", "event", "ready", "data", s->bound, "admin",
+                               s->admin_bound, "rdma_active", server_rdma_active(s)));
     *state = s;
     return FABRIC_OK;
 }
@@ -232,10 +242,14 @@ static void server_event(void *state, const struct fabric_event *event)
     case FABRIC_EVENT_TIMER:
         take_timer(s, event->u.timer.cookie);
         break;
+    case FABRIC_EVENT_HTTP_REQUEST:
+        server_http(s, event);
+        break;
     default:
         break; /* the server opens no window, submits no I/O, connects to nobody */
     }
     server_connections_flush(s);
+    server_drain_look(s);
 }
 
 /* ------------------------------------------------------------------ commands */
@@ -319,8 +333,10 @@ static json_t *status_lanes(const struct server *s, struct store_counts *sum)
     return list;
 }
 
-static json_t *status(struct server *s)
+json_t *server_status(struct server *server)
 {
+    struct server *s = server;
+    assert(s);
     struct store_counts sum = {0};
     json_t *lanes = status_lanes(s, &sum);
     return json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o}", "op", "status", "ok", 1,
@@ -331,24 +347,33 @@ static json_t *status(struct server *s)
 
 static void server_command(void *state, const char *json)
 {
-    static const char *const names[] = {"status"};
+    static const char *const names[] = {"status", "drain", "reload"};
     struct server *s = state;
     assert(s && json);
     json_t *request = json_loads(json, 0, NULL);
     const char *op = json_string_value(json_object_get(request, "op"));
     json_t *answer;
     if (op && strcmp(op, "status") == 0) {
-        answer = status(s);
+        answer = server_status(s);
+    } else if (op && strcmp(op, "drain") == 0) {
+        answer = json_pack("{s:s, s:b}", "op", op, "ok", 1);
+        server_drain(s);
+    } else if (op && strcmp(op, "reload") == 0) {
+        const char *problem = server_reload(s, request);
+        answer = json_pack("{s:s, s:b}", "op", op, "ok", problem == NULL);
+        if (problem)
+            json_object_update_new(
+                answer, json_pack("{s:s, s:s}", "error", "invalid_argument", "detail", problem));
     } else {
-        const char *near = op ? nearest_name(op, names, 1) : NULL;
-        answer =
-            json_pack("{s:s, s:b, s:s, s:s}", "op", op ? op : "", "ok", 0, "error", "not_supported",
-                      "detail", near ? "did you mean 'status'?" : "the server knows: status");
+        const char *near = op ? nearest_name(op, names, sizeof names / sizeof names[0]) : NULL;
+        answer = json_pack("{s:s, s:b, s:s, s:s+++}", "op", op ? op : "", "ok", 0, "error",
+                           "not_supported", "detail", near ? "did you mean '" : "the server knows ",
+                           near ? near : "status, drain and reload", near ? "'?" : "", "");
     }
     json_t *id = json_object_get(request, "id");
     if (answer && id)
         json_object_set(answer, "id", id);
-    report(s, answer);
+    server_report(s, answer);
     json_decref(request);
 }
 

@@ -83,14 +83,6 @@ enum fabric_error server_slab_register(struct server *server, struct server_lane
 
 /* ------------------------------------------------------------------ the end of a transfer */
 
-static struct wire_tag tag_of(const struct store_block *block)
-{
-    struct wire_tag tag;
-    memcpy(tag.nonce, store_tag(block), sizeof tag.nonce);
-    memcpy(tag.mac, store_tag(block) + sizeof tag.nonce, sizeof tag.mac);
-    return tag;
-}
-
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
 static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
 {
@@ -98,9 +90,11 @@ static enum fabric_error judge_put(struct server *s, const struct server_transfe
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
+    const struct server_connection *c = owner(s, t);
+    const uint8_t *key = c ? wire_channel_key(c->channel) : s->keys[0];
     if (!t->prepared &&
-        !wire_tag_verify(s->config.auth_key, t->key, t->key_length,
-                         store_data(t->lane->store, t->block), t->length, &t->tag) &&
+        !wire_tag_verify(key, t->key, t->key_length, store_data(t->lane->store, t->block),
+                         t->length, &t->tag) &&
         !PLANTED(server_tag_unchecked)) {
         s->counters.tag_mismatches++;
         return ERR_TAG_MISMATCH;
@@ -132,6 +126,7 @@ static void finish_put(struct server *s, struct server_transfer *t)
         memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
         store_commit(t->lane->store, t->block, tag);
         s->counters.puts++;
+        server_count_transfer(s, t);
     }
     t->block = NULL;
     struct server_connection *c = owner(s, t);
@@ -150,9 +145,11 @@ static void finish_get(struct server *s, struct server_transfer *t)
                              .error = t->error,
                              .length = t->length,
                              .found = 1,
-                             .tag = tag_of(t->block)};
+                             .tag = t->tag};
     bool tell = c && !t->closed && t->way == WIRE_WAY_RC; /* over TCP it went ahead of the bulk */
     s->counters.gets += t->error == FABRIC_OK;
+    if (!t->error && !t->closed)
+        server_count_transfer(s, t);
     store_unpin(t->lane->store, t->block);
     server_transfer_free(s, t);
     if (tell)
@@ -364,12 +361,14 @@ void server_get(struct server *server, struct server_connection *c,
     t->id = m->id;
     t->block = block;
     t->length = (uint32_t)store_length(block);
+    if (!server_tag_for(s, c, t, m))
+        return;
     if (link) {
         begin_rdma(s, t, link, m);
         return;
     }
     struct wire_message head = {.type = WIRE_RESULT, .id = m->id, .length = t->length, .found = 1};
-    head.tag = tag_of(block);
+    head.tag = t->tag;
     if (server_send(s, c, &head))
         server_pump_bulk(s, c);
 }

@@ -35,6 +35,18 @@ enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum
     return FABRIC_OK;
 }
 
+void wire_channel_accept(struct wire_channel *channel, const uint8_t key[WIRE_KEY_BYTES])
+{
+    assert(channel && key);
+    wire_session_accept(channel->session, key);
+}
+
+const uint8_t *wire_channel_key(const struct wire_channel *channel)
+{
+    assert(channel);
+    return wire_session_key(channel->session);
+}
+
 void wire_channel_close(struct wire_channel *channel, bool reset)
 {
     if (!channel)

@@ -17,6 +17,9 @@ struct wire_channel;
  * Errors: resources_exhausted. */
 enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum wire_role role,
                                     const uint8_t key[WIRE_KEY_BYTES], struct wire_channel **out);
+/* As wire_session_accept, right after the opening; and wire_session_key. */
+void wire_channel_accept(struct wire_channel *channel, const uint8_t key[WIRE_KEY_BYTES]);
+const uint8_t *wire_channel_key(const struct wire_channel *channel);
 /* `reset`: the peer gets no more of what was queued. Null is fine. */
 void wire_channel_close(struct wire_channel *channel, bool reset);
 

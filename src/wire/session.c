@@ -10,13 +10,14 @@
 #include "src/wire/bytes.h"
 
 #define MAGIC 0x4d4b5631u /* "MKV1" */
-#define HELLO_BODY (1u + WIRE_NONCE_BYTES)
+#define HINT_BYTES 8u
+#define HELLO_BODY (1u + WIRE_NONCE_BYTES + HINT_BYTES)
 #define CHALLENGE_BODY (1u + WIRE_NONCE_BYTES + WIRE_MAC_BYTES)
 #define PROOF_BODY WIRE_MAC_BYTES
-#define TRANSCRIPT (2u * (2u + WIRE_NONCE_BYTES))
+#define TRANSCRIPT (2u * (2u + WIRE_NONCE_BYTES) + HINT_BYTES)
 
 enum kind {
-    KIND_HELLO = 1,     /* role, nonce */
+    KIND_HELLO = 1,     /* role, nonce, hint at the key */
     KIND_CHALLENGE = 2, /* role, nonce, the server's proof */
     KIND_PROOF = 3,     /* the client's proof */
     KIND_RECORD = 4,    /* frames, then a MAC over header and frames */
@@ -45,6 +46,9 @@ struct wire_session {
     enum wire_role role;
     enum state state;
     uint8_t key[WIRE_KEY_BYTES];
+    bool has_other; /* server: a second key is good too */
+    uint8_t other[WIRE_KEY_BYTES];
+    uint8_t hint[HINT_BYTES]; /* as HELLO has it */
     uint8_t nonce[WIRE_NONCE_BYTES], peer_nonce[WIRE_NONCE_BYTES];
     uint8_t peer_version;
     struct wire_mac *mac_in, *mac_out, *binder;
@@ -95,6 +99,18 @@ static enum fabric_error queue_plain(struct wire_session *s, enum kind kind, con
     return FABRIC_OK;
 }
 
+/* Tells who knows several keys which one is meant, and nobody else anything: it is fresh with the
+ * nonce. A wrong one only makes the handshake fail. */
+static void hint(const uint8_t key[WIRE_KEY_BYTES], const uint8_t nonce[WIRE_NONCE_BYTES],
+                 uint8_t out[HINT_BYTES])
+{
+    uint8_t whole[WIRE_KEY_BYTES];
+    const struct wire_span part = {nonce, WIRE_NONCE_BYTES};
+    wire_derive(key, "memkv key hint 1", &part, 1, whole);
+    memcpy(out, whole, HINT_BYTES);
+    OPENSSL_cleanse(whole, sizeof whole);
+}
+
 enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIRE_KEY_BYTES],
                                       const uint8_t nonce[WIRE_NONCE_BYTES],
                                       struct wire_session **out)
@@ -110,6 +126,8 @@ enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIR
     if (role == WIRE_CLIENT) {
         uint8_t body[HELLO_BODY] = {WIRE_CLIENT};
         memcpy(body + 1, nonce, WIRE_NONCE_BYTES);
+        hint(key, nonce, s->hint);
+        memcpy(body + 1 + WIRE_NONCE_BYTES, s->hint, HINT_BYTES);
         if (queue_plain(s, KIND_HELLO, body, sizeof body) != FABRIC_OK) {
             wire_session_destroy(s);
             return ERR_RESOURCES_EXHAUSTED;
@@ -130,6 +148,19 @@ void wire_session_destroy(struct wire_session *session)
     free(session->out.data);
     OPENSSL_cleanse(session, sizeof *session);
     free(session);
+}
+
+void wire_session_accept(struct wire_session *session, const uint8_t key[WIRE_KEY_BYTES])
+{
+    assert(session && key && session->state == WAIT_HELLO);
+    session->has_other = true;
+    memcpy(session->other, key, sizeof session->other);
+}
+
+const uint8_t *wire_session_key(const struct wire_session *session)
+{
+    assert(session);
+    return session->key;
 }
 
 bool wire_session_is_ready(const struct wire_session *session)
@@ -155,6 +186,7 @@ static void transcript(const struct wire_session *s, uint8_t out[TRANSCRIPT])
     wire_put(&w, client ? s->peer_version : WIRE_VERSION, 1);
     wire_put(&w, WIRE_SERVER, 1);
     wire_put_bytes(&w, client ? s->peer_nonce : s->nonce, WIRE_NONCE_BYTES);
+    wire_put_bytes(&w, s->hint, HINT_BYTES);
     assert(!w.failed && w.used == TRANSCRIPT);
 }
 
@@ -193,8 +225,12 @@ static enum fabric_error take_hello(struct wire_session *s, uint8_t version, con
     if (body[0] != WIRE_CLIENT)
         return ERR_AUTH_FAILED;
     memcpy(s->peer_nonce, body + 1, WIRE_NONCE_BYTES);
+    memcpy(s->hint, body + 1 + WIRE_NONCE_BYTES, HINT_BYTES);
     s->peer_version = version;
-    uint8_t answer[CHALLENGE_BODY] = {WIRE_SERVER};
+    uint8_t answer[CHALLENGE_BODY] = {WIRE_SERVER}, wanted[HINT_BYTES];
+    hint(s->other, s->peer_nonce, wanted);
+    if (s->has_other && wire_equal(wanted, s->hint, HINT_BYTES) && !PLANTED(wire_other_key_ignored))
+        memcpy(s->key, s->other, sizeof s->key);
     memcpy(answer + 1, s->nonce, WIRE_NONCE_BYTES);
     proof(s, WIRE_SERVER, answer + 1 + WIRE_NONCE_BYTES);
     s->state = WAIT_PROOF;

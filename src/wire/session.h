@@ -33,6 +33,11 @@ enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIR
                                       struct wire_session **out);
 void wire_session_destroy(struct wire_session *session); /* null is fine */
 
+/* A server's, before a byte was fed: a client may have this key instead. HELLO hints at its key. */
+void wire_session_accept(struct wire_session *session, const uint8_t key[WIRE_KEY_BYTES]);
+/* The key that this session uses: settled by HELLO. */
+const uint8_t *wire_session_key(const struct wire_session *session);
+
 /* The other end has shown that it has the key, and so have we. */
 bool wire_session_is_ready(const struct wire_session *session);
 /* A server has answered a HELLO and got no proof. A client that dislikes the server's proof says so

@@ -69,7 +69,7 @@ static void a_wrong_proof_is_an_authentication_failure(void **state)
         assert_int_equal(pair_server(w, ""), 0);
         rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
         small_run(w, SECOND / 10);
-        const uint8_t hello[20 + 33] = {'M', 'K', 'V', '1', 1, 1, [11] = 33, [20] = 1};
+        const uint8_t hello[20 + 41] = {'M', 'K', 'V', '1', 1, 1, [11] = 41, [20] = 1};
         rogue_send_bytes(&r, hello, sizeof hello);
         small_run(w, SECOND / 10);
         const uint8_t proof[20 + 32] = {'M', 'K', 'V', '1', 1, 3, [11] = 32};

@@ -324,14 +324,14 @@ static void no_altered_byte_gets_through(void **state)
 static void every_altered_byte_of_the_handshake_is_noticed(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < 53 + 85; at++) {
+    for (size_t at = 0; at < 61 + 85; at++) {
         struct pair p = open_pair(shared, shared);
         uint8_t bytes[256];
         size_t length, taken;
         enum fabric_error error;
         const uint8_t *data = wire_session_pending(p.client, &length);
         memcpy(bytes, data, length);
-        assert_int_equal(length, 53);
+        assert_int_equal(length, 61);
         wire_session_sent(p.client, length);
         if (at < length)
             bytes[at] ^= 0x10;
@@ -339,8 +339,8 @@ static void every_altered_byte_of_the_handshake_is_noticed(void **state)
         if (!error) {
             data = wire_session_pending(p.server, &length);
             memcpy(bytes, data, length);
-            if (at >= 53 && length == 85)
-                bytes[at - 53] ^= 0x10;
+            if (at >= 61 && length == 85)
+                bytes[at - 61] ^= 0x10;
             error = wire_session_feed(p.client, bytes, length, &taken);
         }
         assert_true(error == ERR_AUTH_FAILED || error == ERR_FRAME_INVALID ||
@@ -350,19 +350,41 @@ static void every_altered_byte_of_the_handshake_is_noticed(void **state)
     }
 }
 
+/* While the key of a cluster is changed both are good, and either end uses the client's. */
+static void a_client_with_the_second_key_is_let_in(void **state)
+{
+    const uint8_t older[WIRE_KEY_BYTES] = {9}, third[WIRE_KEY_BYTES] = {7};
+    (void)state;
+    struct pair p = open_pair(older, shared);
+    wire_session_accept(p.server, older);
+    shake(&p, 7);
+    assert_memory_equal(wire_session_key(p.server), older, WIRE_KEY_BYTES);
+    close_pair(&p);
+    p = open_pair(shared, shared);
+    wire_session_accept(p.server, older);
+    shake(&p, 7);
+    assert_memory_equal(wire_session_key(p.server), shared, WIRE_KEY_BYTES);
+    close_pair(&p);
+    p = open_pair(third, shared);
+    wire_session_accept(p.server, older);
+    assert_int_equal(move(p.client, p.server, 7), 0);
+    assert_int_equal(move(p.server, p.client, 7), ERR_AUTH_FAILED);
+    close_pair(&p);
+}
+
 static void a_higher_version_is_refused_by_name(void **state)
 {
     (void)state;
     struct pair p = open_pair(shared, shared);
     size_t length, taken;
     uint8_t bytes[128];
-    memcpy(bytes, wire_session_pending(p.client, &length), 53);
+    memcpy(bytes, wire_session_pending(p.client, &length), 61);
     bytes[4] = WIRE_VERSION + 1;
-    assert_int_equal(wire_session_feed(p.server, bytes, 53, &taken), ERR_UNSUPPORTED_VERSION);
+    assert_int_equal(wire_session_feed(p.server, bytes, 61, &taken), ERR_UNSUPPORTED_VERSION);
     close_pair(&p);
     p = open_pair(shared, shared);
     bytes[4] = 0;
-    assert_int_equal(wire_session_feed(p.server, bytes, 53, &taken), ERR_FRAME_INVALID);
+    assert_int_equal(wire_session_feed(p.server, bytes, 61, &taken), ERR_FRAME_INVALID);
     close_pair(&p);
 }
 
@@ -451,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_record_of_another_session_is_refused),
         cmocka_unit_test(no_altered_byte_gets_through),
         cmocka_unit_test(every_altered_byte_of_the_handshake_is_noticed),
+        cmocka_unit_test(a_client_with_the_second_key_is_let_in),
         cmocka_unit_test(a_higher_version_is_refused_by_name),
         cmocka_unit_test(a_length_is_bounded_by_its_header_alone),
         cmocka_unit_test(a_truncated_record_is_named),
