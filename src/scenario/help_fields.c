@@ -112,6 +112,8 @@ const struct help_field help_fields[] = {
     {"seed", "of put and get: what the contents are made of; get then compares them"},
     {"file", "of an operation: a file of this machine, relative to the scenario"},
     {"path", "of an operation: a file that is on the node already"},
+    {"namespace", "of an operation: a text that goes before its key"},
+    {"count", "of put_many, get_many and exists_many: how many keys, KEY#0, KEY#1, ..."},
     {"block_size", "of an operation on a file: bytes a block (64 KiB)"},
     {"timeout", "of an operation: its deadline instead of the client's"},
     {"sm", "of a fault word: the subnet manager"},
