@@ -142,6 +142,13 @@ static void put_server(struct wire_writer *w, const struct wire_message *m)
     wire_put(w, m->max_value, 8);
 }
 
+static void put_instance(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put_bytes(w, m->instance, sizeof m->instance);
+    wire_put(w, m->lane, 2);
+    wire_put(w, m->member, 2);
+}
+
 static void put_field(struct wire_writer *w, enum field field, const struct wire_message *m)
 {
     switch (field) {
@@ -208,9 +215,7 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         wire_put(w, m->lease, 8);
         break;
     case INSTANCE:
-        wire_put_bytes(w, m->instance, sizeof m->instance);
-        wire_put(w, m->lane, 2);
-        wire_put(w, m->member, 2);
+        put_instance(w, m);
         break;
     }
 }
@@ -275,6 +280,13 @@ static void get_server(struct wire_reader *r, struct wire_message *m)
     m->max_value = wire_get(r, 8);
     if (m->lanes == 0 || m->operations == 0)
         r->failed = true;
+}
+
+static void get_instance(struct wire_reader *r, struct wire_message *m)
+{
+    get_copy(r, m->instance, sizeof m->instance);
+    m->lane = (uint16_t)wire_get(r, 2);
+    m->member = (uint16_t)wire_get(r, 2);
 }
 
 static void get_field(struct wire_reader *r, enum field field, struct wire_message *m)
@@ -343,9 +355,7 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
         m->lease = wire_get(r, 8);
         break;
     case INSTANCE:
-        get_copy(r, m->instance, sizeof m->instance);
-        m->lane = (uint16_t)wire_get(r, 2);
-        m->member = (uint16_t)wire_get(r, 2);
+        get_instance(r, m);
         break;
     }
 }

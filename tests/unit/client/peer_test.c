@@ -153,7 +153,8 @@ static void a_silent_server_is_lost(void **state)
     rogue_start(w, PAIR_SERVER, &mute, WIRE_SERVER);
     assert_int_equal(pair_client(w, "tcp", ""), 0);
     small_run(w, SECOND / 10);
-    const struct wire_message welcome = {.type = WIRE_WELCOME, .lanes = 1, .max_value = 1 << 20};
+    const struct wire_message welcome = {
+        .type = WIRE_WELCOME, .lanes = 1, .operations = 9, .max_value = 1 << 20};
     assert_int_equal(rogue_send(&mute, &welcome), 0);
     small_run(w, 29 * SECOND);
     assert_non_null(rogue_last(&mute, WIRE_PING));
