@@ -96,8 +96,8 @@ struct server_lane {
 struct server_connection {
     uint32_t slot, serial;
     struct server_lane *lane;
-    uint16_t member; /* of the client's pool */
-    bool unsent;     /* messages wait for the end of the event */
+    uint16_t member;              /* of the client's pool */
+    bool unsent;                  /* messages wait for the end of the event */
     struct wire_channel *channel; /* owns the stream */
     fabric_stream stream;
     bool carried_bulk; /* and was then looked at as a part of the TCP pool */

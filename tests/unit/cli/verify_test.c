@@ -111,8 +111,8 @@ static void a_byte_that_differs_is_a_mismatch(void **state)
     desk_set(&desk, "MEMKV_VERIFY", "none");
     small_delay(desk.world, SECOND / 100);
     desk.meanwhile = corrupt_the_answer;
-    desk_expect(&desk, "memkv net verify --size 16KiB", CLI_MISMATCH, "\nFAILED: tag_mismatch: byte ",
-                NULL);
+    desk_expect(&desk, "memkv net verify --size 16KiB", CLI_MISMATCH,
+                "\nFAILED: tag_mismatch: byte ", NULL);
     desk_close(&desk);
 }
 
