@@ -75,7 +75,7 @@ endif
 
 # ---- What people type ------------------------------------------------------------------------
 .PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
-        demo clean fresh list-tests FORCE
+        demo docs install clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|asan|planted|...)
 
@@ -112,6 +112,24 @@ requirements: ## which requirement is proven by what
 demo: ## install what is missing, build, show the scenarios and a real server, say what happened
 	@ci/deps check
 	@ci/demo
+
+docs/troubleshooting.md: $(B)/memkv # the table of errors, for people
+	@{ echo '<!-- SPDX-License-Identifier: Apache-2.0 -->'; echo '# Troubleshooting'; echo; \
+	   echo 'Every named error. Made by `make docs` from src/fabric/errors.def; `memkv explain NAME`'; \
+	   echo 'says the same.'; echo; $(B)/memkv explain --markdown; } > $@
+
+docs: docs/troubleshooting.md ## make the pages that are generated
+
+PREFIX ?= /usr/local
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: all ## into DESTDIR and PREFIX (/usr/local): programs, manual page, completion, examples
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/doc/memkv/examples $(SHARE)/man/man1 \
+	        $(SHARE)/bash-completion/completions
+	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 examples/memkv.yaml $(SHARE)/doc/memkv/examples
+	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
+	@if command -v scdoc >/dev/null; then scdoc < docs/man/memkv.1.scd > $(SHARE)/man/man1/memkv.1; \
+	 else echo "install: without scdoc there is no manual page"; fi
 
 fresh: ## run `make check` in a clean Debian root
 	@ci/fresh make check

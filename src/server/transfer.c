@@ -82,15 +82,8 @@ static enum fabric_error judge_put(struct server *s, const struct server_transfe
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
-    const struct server_connection *c = owner(s, t);
-    const uint8_t *key = c ? wire_channel_key(c->channel) : s->keys[0];
-    if (!t->prepared &&
-        !wire_tag_verify(key, t->key, t->key_length, store_data(t->lane->store, t->block),
-                         t->length, &t->tag) &&
-        !PLANTED(server_tag_unchecked)) {
-        s->counters.tag_mismatches++;
+    if (!t->prepared && !server_tag_is_right(s, t))
         return ERR_TAG_MISMATCH;
-    }
     return FABRIC_OK;
 }
 

@@ -129,6 +129,14 @@ static void log_level(void *context, enum fabric_log_level level)
     desk->level = level;
 }
 
+static struct fabric *look(void *context)
+{
+    struct desk *desk = context;
+    struct fabric *f = desk->fabric;
+    desk->fabric = NULL;
+    return f;
+}
+
 enum cli_exit desk_type(struct desk *desk, const char *line)
 {
     char words[1024];
@@ -148,7 +156,8 @@ enum cli_exit desk_type(struct desk *desk, const char *line)
                             .read_file = read_file,
                             .write_file = write_file,
                             .run = run,
-                            .log_level = log_level};
+                            .log_level = log_level,
+                            .look = look};
     enum cli_exit code = cli_main(&host, argc, argv);
     fclose(host.out);
     fclose(host.err);

@@ -17,6 +17,7 @@ struct desk_file {
 };
 
 struct desk {
+    struct fabric *fabric;     /* to look around with: the next command takes it */
     struct small_world *world; /* null: what runs a node must not be typed */
     uint32_t node;             /* where commands run */
     struct desk_file files[DESK_FILES];

@@ -10,6 +10,7 @@
 
 #include "tests/support/desk.h"
 #include "tests/support/rogue.h"
+#include "tests/support/tree_fabric.h"
 
 #define OTHER_KEY "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
@@ -93,6 +94,53 @@ static void without_a_device_it_fails_rather_than_use_tcp(void **state)
     desk_close(&desk);
 }
 
+static void corrupt_the_answer(struct desk *desk)
+{
+    const char *body;
+    small_http(desk->world, PAIR_SERVER, "GET", "/v1/metrics", &body);
+    if (strstr(body, "memkv_write_total{transport=\"rdma\"} 1\n"))
+        small_corrupt(desk->world, 1);
+}
+
+/* Without tags, which would find it first: the comparison does. */
+static void a_byte_that_differs_is_a_mismatch(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    desk_set(&desk, "MEMKV_VERIFY", "none");
+    small_delay(desk.world, SECOND / 100);
+    desk.meanwhile = corrupt_the_answer;
+    desk_expect(&desk, "memkv net verify --size 16KiB", CLI_MISMATCH,
+                "\nFAILED: tag_mismatch: byte ", NULL);
+    desk_close(&desk);
+}
+
+/* ------------------------------------------------------------------ net show, net ipoib */
+
+static void the_devices_of_a_machine_are_shown(void **state)
+{
+    static const char tree[] = "tests/net/trees/mlx5-infiniband/tree";
+    struct desk desk;
+    (void)state;
+    desk_open(&desk);
+    struct tree_fabric *t = tree_fabric_open(tree);
+    desk.fabric = &t->head;
+    desk_expect(&desk, "memkv net show", CLI_DONE, "link layer        : InfiniBand", NULL);
+    t = tree_fabric_open(tree);
+    desk.fabric = &t->head;
+    desk_expect(&desk, "memkv net show --device mlx5_9:1 --json", CLI_NOT_FOUND, "mlx5_9", NULL);
+    t = tree_fabric_open(tree);
+    desk.fabric = &t->head;
+    desk_expect(&desk, "memkv net ipoib --interface ib9", CLI_NOT_FOUND, NULL, "ib9");
+    desk_expect(&desk, "memkv net show --device a:b", CLI_USAGE, NULL, "mlx5_0 or mlx5_0:2");
+    desk_expect(&desk, "memkv net show --watch soon", CLI_USAGE, NULL, "a time such as 5s");
+    desk_expect(&desk, "memkv net ipoib", CLI_USAGE, NULL, "--interface NAME is expected");
+    desk_expect(&desk, "memkv net ipoib --interface ib0 --mtu 7", CLI_USAGE, NULL, "found '7'");
+    desk_expect(&desk, "memkv net show --config none", CLI_CONFIG, NULL, "none: the configuration");
+    desk_close(&desk);
+}
+
 /* ------------------------------------------------------------------ admin status */
 
 static struct rogue page; /* answers HTTP on node 0 */
@@ -145,6 +193,8 @@ int main(void)
         cmocka_unit_test(over_tcp_the_fabric_is_not_proven),
         cmocka_unit_test(a_failure_names_the_error_and_what_to_check),
         cmocka_unit_test(without_a_device_it_fails_rather_than_use_tcp),
+        cmocka_unit_test(a_byte_that_differs_is_a_mismatch),
+        cmocka_unit_test(the_devices_of_a_machine_are_shown),
         cmocka_unit_test(the_status_of_a_server_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memkv net show and memkv net ipoib: the commands of src/net with arguments and a fabric. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/commands.h"
+#include "src/cli/settings.h"
+#include "src/config/yaml_edit.h"
+#include "src/net/ipoib.h"
+#include "src/net/show.h"
+
+static void write_to(void *context, const char *bytes, size_t length)
+{
+    fwrite(bytes, 1, length, context);
+}
+
+/* A value as the configuration's readers take it; null after the complaint was said. */
+static struct yaml_tree *value_of(struct cli *cli, const char *option, const char **given)
+{
+    static const char nothing[] = "{value: 0}";
+    struct yaml_errors errors;
+    *given = cli_value(cli->arguments, option);
+    if (!*given)
+        return NULL;
+    yaml_errors_init(&errors, option);
+    struct yaml_tree *tree = yaml_parse(nothing, sizeof nothing - 1, &errors);
+    assert(tree);
+    yaml_set_text(yaml_find_edit(yaml_root_edit(tree), "value"), *given, false);
+    return tree;
+}
+
+static enum cli_exit read_watch(struct cli *cli, uint64_t *out)
+{
+    const char *given;
+    struct yaml_errors errors;
+    struct yaml_tree *tree = value_of(cli, "watch", &given);
+    if (!given)
+        return CLI_DONE;
+    yaml_errors_init(&errors, "--watch");
+    bool ok = yaml_read_duration(yaml_find(yaml_root(tree), "value"), "watch", 1000000,
+                                 3600ull * 1000000000ull, out, &errors);
+    yaml_tree_free(tree);
+    return ok ? CLI_DONE
+              : cli_usage(cli, "--watch: found '%.60s'; a time such as 5s is expected", given);
+}
+
+static enum cli_exit read_mtu(struct cli *cli, uint32_t *out)
+{
+    const char *given;
+    int64_t number = 0;
+    struct yaml_errors errors;
+    struct yaml_tree *tree = value_of(cli, "mtu", &given);
+    if (!given)
+        return CLI_DONE;
+    yaml_errors_init(&errors, "--mtu");
+    bool ok = yaml_read_integer(yaml_find(yaml_root(tree), "value"), "mtu", NET_IPOIB_MTU_LEAST,
+                                65535, &number, &errors);
+    yaml_tree_free(tree);
+    *out = (uint32_t)number;
+    return ok ? CLI_DONE
+              : cli_usage(cli, "--mtu: found '%.60s'; %d to 65535 bytes are expected", given,
+                          NET_IPOIB_MTU_LEAST);
+}
+
+/* "mlx5_0" or "mlx5_0:2" */
+static enum cli_exit read_device(struct cli *cli, struct config_device *out)
+{
+    const char *given;
+    struct yaml_errors errors;
+    struct config_rdma rdma;
+    assert(cli && out);
+    struct yaml_tree *tree = value_of(cli, "device", &given);
+    if (!given)
+        return CLI_DONE;
+    config_rdma_defaults(&rdma);
+    yaml_errors_init(&errors, "--device");
+    bool ok = config_read_device(yaml_find(yaml_root(tree), "value"), &rdma, &errors);
+    yaml_tree_free(tree);
+    *out = rdma.devices[0];
+    return ok ? CLI_DONE
+              : cli_usage(cli, "--device: found '%.60s'; mlx5_0 or mlx5_0:2 is expected", given);
+}
+
+/* The settings that ports are judged by: of the server's file, when one is named. */
+static enum cli_exit read_settings(struct cli *cli, struct server_config *out)
+{
+    const char *path = cli_value(cli->arguments, "config");
+    const struct config_settings none = {.count = 0};
+    struct cli_file file;
+    struct yaml_errors errors;
+    assert(path);
+    enum fabric_error error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, &file);
+    if (error)
+        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path,
+                        error_name(error));
+    yaml_errors_init(&errors, path);
+    struct yaml_tree *tree = config_merge(file.data, file.length, &none, true, &errors);
+    bool ok = tree && config_read_server(tree, &none, out, &errors);
+    yaml_tree_free(tree);
+    free(file.data);
+    return ok ? CLI_DONE : cli_complaints(cli, &errors);
+}
+
+/* Runs on a fabric to look around with. */
+static enum cli_exit look(struct cli *cli, const struct net_show_options *show,
+                          const struct net_ipoib_options *ipoib)
+{
+    const struct net_output out = {cli->host->out, write_to}, talk = {cli->host->err, write_to};
+    struct fabric *f = cli->host->look(cli->host->context);
+    if (!f)
+        return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "the system gives no fabric");
+    enum net_exit end =
+        show ? net_show_run(f, show, &out, &talk) : net_ipoib_run(f, ipoib, &out, &talk);
+    fabric_destroy(f);
+    return (enum cli_exit)end; /* the codes of src/net are some of ours */
+}
+
+enum cli_exit cli_run_net_show(struct cli *cli)
+{
+    const struct cli_arguments *a = cli->arguments;
+    struct config_device device = {.port = 0};
+    struct server_config config;
+    assert(cli->host->look);
+    struct net_show_options options = {.json = a->json, .pretty = a->pretty};
+    enum cli_exit code = read_watch(cli, &options.watch);
+    if (code == CLI_DONE)
+        code = read_device(cli, &device);
+    if (code == CLI_DONE && cli_value(a, "config"))
+        code = read_settings(cli, &config);
+    if (code != CLI_DONE)
+        return code;
+    options.device = cli_value(a, "device") ? device.name : NULL;
+    options.port = device.port;
+    options.config = cli_value(a, "config") ? &config.rdma : NULL;
+    return look(cli, &options, NULL);
+}
+
+enum cli_exit cli_run_net_ipoib(struct cli *cli)
+{
+    const struct cli_arguments *a = cli->arguments;
+    struct net_ipoib_options options = {
+        .interface = cli_value(a, "interface"),
+        .connected = cli_has(a, "connected"),
+        .apply = cli_has(a, "apply"),
+        .persist = cli_has(a, "persist"),
+        .json = a->json,
+        .pretty = a->pretty,
+    };
+    enum cli_exit code = read_mtu(cli, &options.mtu);
+    if (code != CLI_DONE)
+        return code;
+    if (!options.interface)
+        return cli_usage(cli, "net ipoib: --interface NAME is expected; memkv net show lists them");
+    return look(cli, NULL, &options);
+}
