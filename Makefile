@@ -109,7 +109,7 @@ bench: $(BENCH) ## run the benchmarks (measured / limit); never part of check
 requirements: ## which requirement is proven by what
 	@ci/requirements
 
-demo: ## install what is missing, build, run the five showpiece scenarios, say what happened
+demo: ## install what is missing, build, show the scenarios and a real server, say what happened
 	@ci/deps check
 	@ci/demo
 

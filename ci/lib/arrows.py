@@ -20,6 +20,7 @@ MAY_KNOW = {
     "src/rail": {"src/fabric", "src/config"},
     **{room: _LOW | {"include/memkv"} for room in _MIDDLE},
     **{room: _LOW | {"include/memkv", "src/rail"} for room in ("src/server", "src/client", "src/net")},
+    "src/server": _LOW | {"include/memkv", "src/rail", "src/admin"},  # it serves those pages
     "src/cli": _LOW | _MIDDLE,
     "fabric_sim/world": {"src/fabric"},
     "fabric_sim/hca": {"src/fabric", "fabric_sim/world"},

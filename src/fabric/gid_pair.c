@@ -13,8 +13,9 @@ static bool usable(const struct fabric_usable_gid *gid)
            fabric_gid_scope(&gid->gid) != FABRIC_GID_SCOPE_NONE;
 }
 
-static size_t common_bits(const union fabric_gid *a, const union fabric_gid *b)
+size_t fabric_gid_common_bits(const union fabric_gid *a, const union fabric_gid *b)
 {
+    assert(a && b);
     for (size_t i = 0; i < 128; i++) {
         if (((a->raw[i / 8] ^ b->raw[i / 8]) >> (7 - i % 8)) & 1)
             return i;
@@ -43,7 +44,7 @@ static bool make_pair(const struct fabric_usable_gid *a, const struct fabric_usa
         return false;
     bool ordered = memcmp(a->gid.raw, b->gid.raw, sizeof(a->gid.raw)) <= 0;
     *out = (struct pair){.scope = here < there ? here : there,
-                         .common = common_bits(&a->gid, &b->gid),
+                         .common = fabric_gid_common_bits(&a->gid, &b->gid),
                          .low = ordered ? &a->gid : &b->gid,
                          .high = ordered ? &b->gid : &a->gid};
     return true;

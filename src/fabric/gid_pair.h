@@ -16,6 +16,9 @@ bool fabric_gid_pair(const struct fabric_usable_gid *local, size_t local_count,
                      const struct fabric_usable_gid *peer, size_t peer_count, uint8_t *local_out,
                      uint8_t *peer_out);
 
+/* Leading bits that two GIDs share: the more, the nearer they are. */
+size_t fabric_gid_common_bits(const union fabric_gid *a, const union fabric_gid *b);
+
 /* How many of a list could be part of a pair. */
 size_t fabric_gid_pair_usable(const struct fabric_usable_gid *gids, size_t count);
 

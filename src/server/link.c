@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/gid_pair.h"
 #include "src/fabric/planted.h"
 #include "src/rail/log.h"
 #include "src/server/server.h"
@@ -73,6 +74,7 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
     snprintf(m.detail, sizeof m.detail, "%s", detail);
     server_link_drop(s, c, link);
     s->counters.refused_links += !was_up;
+    s->refused[error] += !was_up;
     char more[RAIL_SAID_MORE];
     if (rail_said_is_due(&l->said, error, detail, server_now(s), more) ||
         PLANTED(server_refusal_repeated))
@@ -85,13 +87,27 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
     return server_connection_at(s, slot, serial) != NULL;
 }
 
-/* A rail of ours, and the path from it, for one of the client's: the first from its number modulo
- * ours on, which spreads them, that is ready and from which the client can be reached. When there
- * is none, a refused path says more than a port that is not ready. */
+/* How near the peer is to a rail, in bits that its GID shares with ours: a device in the peer's own
+ * network comes before one that would need a router. Without a GRH every path is as near. */
+static size_t nearness(const struct rail *rail, const struct fabric_path *path,
+                       const struct fabric_port_address *peer)
+{
+    assert(rail && path && peer);
+    if (!path->av.is_global || PLANTED(server_rail_far))
+        return 0;
+    return fabric_gid_common_bits(&rail->address.gids[path->local_gid].gid,
+                                  &peer->gids[path->peer_gid].gid);
+}
+
+/* The nearest of our rails that are ready and from which the client's can be reached, and the path
+ * from it; of equal ones the first from the client's number modulo ours on, which spreads them.
+ * When there is none, a refused path says more than a port that is not ready. */
 static enum fabric_error choose_rail(struct server *s, const struct wire_message *m,
                                      struct server_link *l, char *detail)
 {
     enum fabric_error refused = FABRIC_OK;
+    bool found = false;
+    size_t nearest = 0;
     if (s->rail_count == 0) {
         snprintf(detail, FABRIC_AV_DETAIL, "found no RDMA device at the server");
         return ERR_NOT_SUPPORTED;
@@ -99,16 +115,25 @@ static enum fabric_error choose_rail(struct server *s, const struct wire_message
     const uint32_t first = m->rail % s->rail_count;
     for (uint32_t i = 0; i < (PLANTED(server_rail_pinned) ? 1 : s->rail_count); i++) {
         char why[FABRIC_AV_DETAIL];
-        l->rail = (first + i) % s->rail_count;
-        if (s->rails[l->rail].state != RAIL_READY)
+        struct fabric_path path;
+        const struct rail *rail = &s->rails[(first + i) % s->rail_count];
+        if (rail->state != RAIL_READY)
             continue;
-        enum fabric_error error = rail_path(&s->rails[l->rail], &m->address, &l->path, why);
-        if (!error)
-            return FABRIC_OK;
-        if (!refused)
+        enum fabric_error error = rail_path(rail, &m->address, &path, why);
+        if (error && !refused) {
             memcpy(detail, why, sizeof why);
-        refused = refused ? refused : error;
+            refused = error;
+        }
+        if (error || (found && nearness(rail, &path, &m->address) <= nearest))
+            continue;
+        found = true;
+        nearest = nearness(rail, &path, &m->address);
+        l->rail = (first + i) % s->rail_count;
+        l->path = path;
     }
+    if (found)
+        return FABRIC_OK;
+    l->rail = first;
     if (refused)
         return refused;
     const struct rail *rail = &s->rails[first];
@@ -139,7 +164,7 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
         return error;
     struct rail *rail = &s->rails[l->rail];
     if (!PLANTED(server_slab_late))
-        error = server_slab_register(s, l->rail);
+        error = server_slab_register(s, c->lane, l->rail);
     if (error) {
         snprintf(detail, FABRIC_AV_DETAIL, "the server's memory could not be registered");
         return error;
