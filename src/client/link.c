@@ -94,8 +94,11 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     if (was_up)
         report_link(c, p, rail);
     restart_operations(c, p, rail, reason);
-    if (!again || rail_is_configuration(reason))
+    bool tired = PLANTED(client_link_gives_up) && l->backoff == RAIL_BACKOFF_LAST;
+    if (!again || rail_is_configuration(reason) || tired)
         return;
+    if (PLANTED(client_backoff_constant))
+        l->backoff = 0;
     set_timer(c, p, rail, rail_backoff_grow(c->fabric, &l->backoff));
 }
 
@@ -439,7 +442,7 @@ void client_rail_changed(struct client *c, uint32_t rail)
         l->backoff = 0;
         if (r->state == RAIL_READY) {
             client_link_begin(c, p, rail);
-        } else if (!was_down) {
+        } else if (!was_down && !PLANTED(client_change_not_told)) {
             struct wire_message m = {.type = WIRE_LINK_DOWN,
                                      .rail = (uint8_t)rail,
                                      .generation = l->generation,

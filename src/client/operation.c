@@ -100,7 +100,7 @@ static bool pick_rail(struct client *c, const struct client_peer *p, uint32_t *o
         uint32_t rail = (c->rotation + i) % c->rail_count;
         if (p->links[rail].state == CLIENT_LINK_UP) {
             *out = rail;
-            c->rotation = rail + 1;
+            c->rotation = PLANTED(client_rails_unspread) ? 0 : rail + 1;
             return true;
         }
     }
@@ -341,6 +341,11 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
         return;
     op->timer_set = false;
     op->expired = op->state != CLIENT_REVOKING || (op->error && op->retry);
+    if (op->expired && op->attempts < 2 && PLANTED(client_deadline_of_an_attempt)) {
+        op->expired = false; /* the next attempt gets the whole time again */
+        client_attempt_end(c, op, ERR_TIMEOUT, "", true);
+        return;
+    }
     if (op->state != CLIENT_REVOKING)
         client_attempt_end(c, op, ERR_TIMEOUT, "the deadline passed", false);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/client/client.h"
+#include "src/fabric/planted.h"
 #include "src/client/placement.h"
 #include "src/rail/log.h"
 
@@ -117,7 +118,8 @@ static enum fabric_error client_start(struct fabric *f, const char *config, size
     c->fabric = f;
     c->sink = *sink;
     enum fabric_error error = read_config(c, config, config_length);
-    if (!error && c->config.transport != CONFIG_TRANSPORT_TCP) /* tcp: no queue pair at all */
+    bool rdma = c->config.transport != CONFIG_TRANSPORT_TCP || PLANTED(client_tcp_opens_rails);
+    if (!error && rdma) /* tcp: no queue pair at all */
         c->rail_count = rail_open_all(f, RAIL_CLIENT, &c->config.rdma, c->rails);
     if (!error)
         error = set_timers(c);

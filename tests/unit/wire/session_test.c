@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MK-I1, MK-I2: nothing gets through that the peer did not say, in this session and in this order. */
+/* MK-I1, MK-I2: nothing gets through that the peer did not say in this session, in this order. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
