@@ -84,6 +84,42 @@ struct sim_device *sim_device_add(struct sim_host *host, const struct sim_device
     return device;
 }
 
+struct sysfs_port *front_interface(const struct sim_host *host, const char *name, size_t length,
+                                   struct sim_device **device)
+{
+    for (size_t i = 0; i < host->device_count; i++) {
+        struct sysfs_device *one = &host->devices[i]->sysfs;
+        for (uint8_t j = 0; host->devices[i]->hca && j < one->port_count; j++) {
+            struct sysfs_port *port = &one->ports[j];
+            if (strlen(port->netdev) != length || memcmp(port->netdev, name, length) != 0)
+                continue;
+            if (device)
+                *device = host->devices[i];
+            return port;
+        }
+    }
+    return NULL;
+}
+
+bool sim_host_set_control(struct sim_host *host, const char *netdev, struct sim_device **device,
+                          uint8_t *port_num)
+{
+    const struct sysfs_port *port = front_interface(host, netdev, strlen(netdev), device);
+    if (!port)
+        return false;
+    assert(strlen(netdev) < sizeof(host->control));
+    *port_num = port->info->port_num;
+    memcpy(host->control, port->netdev, sizeof(host->control));
+    stream_host_set_mtu(host->streams, port->netdev_mtu);
+    return true;
+}
+
+void sim_device_set_carrier(struct sim_device *device, uint8_t port_num, bool on)
+{
+    assert(port_num > 0 && port_num <= device->sysfs.port_count);
+    device->sysfs.ports[port_num - 1].ipoib_waits = !on;
+}
+
 struct sim_device *sim_device_find(const struct sim_host *host, const char *name)
 {
     for (size_t i = 0; i < host->device_count; i++) {

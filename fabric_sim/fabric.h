@@ -53,6 +53,12 @@ struct sim_device_init {
 };
 struct sim_device;
 struct sim_device *sim_device_add(struct sim_host *host, const struct sim_device_init *init);
+/* The host's address lives on the interface `netdev` of one of its ports: its streams name it, and
+ * have its MTU. False when there is no such interface. */
+bool sim_host_set_control(struct sim_host *host, const char *netdev, struct sim_device **device,
+                          uint8_t *port_num);
+/* Whether the IPoIB interface of the port is in its broadcast group; true at first. */
+void sim_device_set_carrier(struct sim_device *device, uint8_t port_num, bool on);
 struct sim_device *sim_device_find(const struct sim_host *host, const char *name);
 size_t sim_device_count(const struct sim_host *host);
 struct sim_device *sim_device_at(const struct sim_host *host, size_t index);

@@ -112,12 +112,16 @@ enum fabric_error front_counters_query(struct fabric *fabric, fabric_device hand
     return error;
 }
 
-/* The simulated interfaces have no DCB. */
+/* An interface that is not there, or is no Ethernet, has none. */
 enum fabric_error front_dcb_query(struct fabric *fabric, const char *netdev, struct fabric_dcb *out)
 {
-    (void)fabric;
-    (void)netdev;
-    *out = (struct fabric_dcb){.known = true, .present = false};
+    const struct sim_host *host = front_of(fabric)->host;
+    const struct sysfs_port *port = front_interface(host, netdev, strlen(netdev), NULL);
+    *out = (struct fabric_dcb){.known = true};
+    if (port && port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET && port->dcb.present &&
+        !PLANTED(front_dcb_absent))
+        *out = port->dcb;
+    out->known = true;
     return FABRIC_OK;
 }
 
@@ -177,6 +181,7 @@ static void on_opened(void *object, uint64_t arg)
     struct front_window *window = object;
     (void)arg;
     window->opening = 0;
+    hca_mw_grant(window->device->hca, window->mw, true);
     say_opened(window);
 }
 
@@ -201,6 +206,8 @@ enum fabric_error front_window_open(struct fabric *fabric, fabric_mr handle, uin
         front_object_drop(&window->object);
         return error;
     }
+    if (!PLANTED(front_window_grants_early))
+        hca_mw_grant(device->hca, window->mw, false);
     window->device = device;
     window->mr = mr;
     window->cookie = cookie;
@@ -273,7 +280,7 @@ enum fabric_error front_ah_create(struct fabric *fabric, fabric_device handle,
     if (!device->hca)
         return ERR_DEVICE_REMOVED;
     enum fabric_error error = hca_ah_create(device->hca, device->pd, av, &made);
-    if (!error && !front_reaches(device, av)) {
+    if (!error && !front_knows_way(device, av)) {
         hca_ah_destroy(device->hca, made);
         error = ERR_UNREACHABLE;
     }
@@ -425,6 +432,7 @@ void front_device_end(struct front_device *device)
     while (*place != device)
         place = &(*place)->next_opener;
     *place = device->next_opener;
+    free(device->ways);
     front_object_drop(&device->object);
 }
 

@@ -469,7 +469,7 @@ enum fabric_error front_qp_modify(struct fabric *fabric, fabric_qp handle,
     if (attr->state == FABRIC_QPS_RESET && !PLANTED(front_reset_drops))
         flush(qp);
     bool to_peer = attr->state == FABRIC_QPS_RTR && qp->type == FABRIC_QP_RC;
-    if (to_peer && is_port(qp, attr->av.port_num) && !front_reaches(qp->device, &attr->av))
+    if (to_peer && is_port(qp, attr->av.port_num) && !front_knows_way(qp->device, &attr->av))
         return ERR_UNREACHABLE;
     fill_attr(attr, &wanted);
     return hca_qp_modify(qp->device->hca, qp->qp, &wanted, mask_of(qp, from, attr->state));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the link-layer address of a peer: what the neighbour table of a RoCE host does. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "fabric_sim/front.h"
 #include "src/fabric/planted.h"
@@ -9,6 +10,7 @@
 #define ANSWER_MIN 20000
 #define ANSWER_SPREAD 200000
 #define SILENCE UINT64_C(3000000000)
+#define REMEMBERED UINT64_C(1000000000) /* ns that a success counts */
 
 /* A look-up under way; it has a handle only so that it ends with its device. */
 struct front_resolve {
@@ -33,6 +35,41 @@ bool front_reaches(const struct front_device *device, const struct fabric_av *av
     return net_port_reaches_gid(port, &av->grh.dgid);
 }
 
+static bool same_way(const struct fabric_av *a, const struct fabric_av *b)
+{
+    return a->port_num == b->port_num && a->grh.sgid_index == b->grh.sgid_index &&
+           memcmp(a->grh.dgid.raw, b->grh.dgid.raw, sizeof(a->grh.dgid.raw)) == 0;
+}
+
+bool front_knows_way(const struct front_device *device, const struct fabric_av *av)
+{
+    uint64_t now = sim_now(device->object.f->sim);
+    for (size_t i = 0; i < device->way_count; i++) {
+        const struct front_way *way = &device->ways[i];
+        if (now - way->time <= REMEMBERED && av->is_global && same_way(&way->av, av) &&
+            !PLANTED(front_resolve_forgets))
+            return true;
+    }
+    return front_reaches(device, av);
+}
+
+static void remember(struct front_device *device, const struct fabric_av *av)
+{
+    uint64_t now = sim_now(device->object.f->sim);
+    size_t old = 0;
+    while (old < device->way_count && now - device->ways[old].time > REMEMBERED)
+        old++;
+    device->way_count -= old;
+    if (device->way_count)
+        memmove(device->ways, device->ways + old, device->way_count * sizeof(*device->ways));
+    if (device->way_count == device->way_capacity) {
+        device->way_capacity = device->way_capacity * 2 + 4;
+        device->ways = realloc(device->ways, device->way_capacity * sizeof(*device->ways));
+        assert(device->ways);
+    }
+    device->ways[device->way_count++] = (struct front_way){*av, now};
+}
+
 static void tell(struct sim_fabric *f, fabric_device device, uint64_t cookie,
                  enum fabric_error error)
 {
@@ -54,6 +91,8 @@ static void on_due(void *object, uint64_t arg)
     (void)arg;
     bool found = front_reaches(resolve->device, &resolve->av) || PLANTED(front_resolves_anybody);
     resolve->due = 0;
+    if (found)
+        remember(resolve->device, &resolve->av);
     finish(resolve, found ? FABRIC_OK : ERR_UNREACHABLE);
 }
 

@@ -121,11 +121,12 @@ enum fabric_error front_stream_peer(struct fabric *f, fabric_stream stream, char
     return stream_peer(stream_of(f, stream)->stream, out);
 }
 
-/* The control network of a host is no interface that the system files show. */
+/* Unless the topology says so the control network is no interface that the system files show. */
 enum fabric_error front_stream_local(struct fabric *f, fabric_stream stream, char *address,
                                      char *netdev)
 {
-    netdev[0] = '\0';
+    const char *control = front_of(f)->host->control;
+    memcpy(netdev, control, strlen(control) + 1);
     return stream_local(stream_of(f, stream)->stream, address);
 }
 
@@ -231,17 +232,14 @@ enum fabric_error front_sysfile_link(struct fabric *f, const char *path, char *b
     return error;
 }
 
-static struct sysfs_port *interface_of(const struct sim_host *host, const char *name, size_t length)
+static enum fabric_error write_interface(struct sim_host *host, struct sysfs_port *port,
+                                         const char *file, const void *data, size_t length)
 {
-    for (size_t i = 0; i < host->device_count; i++) {
-        struct sysfs_device *device = &host->devices[i]->sysfs;
-        for (uint8_t j = 0; host->devices[i]->hca && j < device->port_count; j++) {
-            struct sysfs_port *port = &device->ports[j];
-            if (strlen(port->netdev) == length && memcmp(port->netdev, name, length) == 0)
-                return port;
-        }
-    }
-    return NULL;
+    enum fabric_error error = sysfs_ipoib_write(port, file, data, length);
+    assert(port->netdev[0]);
+    if (!error && strcmp(port->netdev, host->control) == 0)
+        stream_host_set_mtu(host->streams, port->netdev_mtu);
+    return error;
 }
 
 /* Files of IPoIB interfaces are written to; everything else that there is may only be read. */
@@ -256,10 +254,12 @@ enum fabric_error front_sysfile_write(struct fabric *f, const char *path, const 
         return ERR_NOT_FOUND;
     if (strncmp(path, folder, sizeof(folder) - 1) == 0) {
         const char *name = path + sizeof(folder) - 1, *file = strchr(name, '/');
+        struct sim_host *host = front_of(f)->host;
         struct sysfs_port *port =
-            file ? interface_of(front_of(f)->host, name, (size_t)(file - name)) : NULL;
-        if (port && port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND)
-            return sysfs_ipoib_write(port, file + 1, data, length);
+            file ? front_interface(host, name, (size_t)(file - name), NULL) : NULL;
+        if (port && (port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND ||
+                     PLANTED(front_writes_any_link_layer)))
+            return write_interface(host, port, file + 1, data, length);
     }
     return ERR_ACCESS_DENIED;
 }

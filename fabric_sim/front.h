@@ -27,6 +27,7 @@ struct sim_host {
     struct sim_world *world;
     char name[FABRIC_NAME_MAX];
     struct stream_host *streams;
+    char control[16]; /* interface of its address; empty: none that is shown */
     struct disk *disk;
     struct sim_device **devices; /* in the order of adding */
     size_t device_count;
@@ -58,6 +59,9 @@ struct sim_device {
 
 /* Bits that a fabric on this host may claim. */
 fabric_caps sim_host_caps(const struct sim_host *host, fabric_caps mask);
+/* The interface of that name on a present device, and its device (may be null); null: none. */
+struct sysfs_port *front_interface(const struct sim_host *host, const char *name, size_t length,
+                                   struct sim_device **device);
 struct sim_fabric *sim_host_fabric(const struct sim_host *host, uint32_t serial);
 
 /* ------------------------------------------------------------------ things of one fabric */
@@ -70,6 +74,11 @@ struct front_object { /* first member of each */
     struct front_object *previous, *next;
 };
 
+struct front_way { /* a peer whose link address was found */
+    struct fabric_av av;
+    uint64_t time;
+};
+
 struct front_device {
     struct front_object object;
     struct sim_device *of;
@@ -77,6 +86,8 @@ struct front_device {
     hca_pd pd;
     struct front_object *things; /* made on it, latest first */
     struct front_device *next_opener;
+    struct front_way *ways; /* oldest first; those of the last second */
+    size_t way_count, way_capacity;
     bool silent; /* no more of its asynchronous events */
 };
 
@@ -249,6 +260,8 @@ bool front_take_opened(struct sim_fabric *f, uint32_t window);
 
 /* fabric_resolve.c: whether somebody would answer; always so where nobody is asked. */
 bool front_reaches(const struct front_device *device, const struct fabric_av *av);
+/* The same for the move to RTR and address handles: a success of the last second still counts. */
+bool front_knows_way(const struct front_device *device, const struct fabric_av *av);
 /* A look-up ends with its device: without a word, or told that the device was removed. */
 void front_resolve_end(struct front_object *object);
 void front_resolve_detach(struct front_object *object);

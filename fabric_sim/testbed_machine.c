@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fabric_sim/testbed_state.h"
+#include "src/fabric/planted.h"
 
 static bool takes_back(struct tb_target *target, enum testbed_word word, bool on)
 {
@@ -188,19 +189,22 @@ static bool power_loss(struct tb_target *target, const struct testbed_fault *fau
     (void)detail;
     if (node->off)
         return true;
+    target->inverse.value = node->fabric ? TB_AS_IT_CAME : 0; /* with the program that ran */
     set_power(node, false);
     tb_kill(node);
     disk_power_cut(sim_host_disk(node->host));
     return takes_back(target, TESTBED_POWER_RETURN, false);
 }
 
+/* What a machine starts when it boots is not the testbed's to know: a step starts the program
+ * again, by process_restart. Taking the loss back brings back all that was there. */
 static bool power_return(struct tb_target *target, const struct testbed_fault *fault, char *detail)
 {
-    (void)fault;
-    (void)detail;
-    if (target->node->off)
-        set_power(target->node, true);
-    return true;
+    struct tb_node *node = target->node;
+    if (node->off)
+        set_power(node, true);
+    bool back = fault->value == TB_AS_IT_CAME && !PLANTED(testbed_power_leaves_program);
+    return !back || node->fabric || tb_restart(node, detail);
 }
 
 /* ------------------------------------------------------------------ disks, streams */

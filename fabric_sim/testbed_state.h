@@ -61,6 +61,10 @@ struct tb_node {
     struct layer_fault_rule rules[LAYER_FAULT_RULES];
     size_t rule_count;
     bool off, frozen, waits, mute;
+    struct tb_port *control; /* whose interface has the node's address; null: none of them */
+    bool control_up;
+    unsigned join_tries;
+    sim_event joining;           /* its broadcast group */
     struct tb_command *commands; /* told while frozen */
 };
 
@@ -143,6 +147,11 @@ void tb_release(struct tb_node *node); /* ends what runs without a word */
 bool tb_count(struct testbed *tb, const struct tb_node *node);
 void tb_put_rules(struct tb_node *node);
 void tb_look(struct tb_node *node); /* the program looks at its events now, unless it is frozen */
+
+/* ---- testbed_control.c: the node's address lives on the interface `netdev`; false and a sentence
+ * when it cannot. Then, once the managers are there, the streams follow those ports. */
+bool tb_control_on(struct tb_node *node, const char *netdev, char *detail);
+void tb_control_begin(struct testbed *tb);
 
 /* ---- testbed_fault.c, testbed_undo.c, testbed_ask.c, testbed_http.c */
 enum testbed_result tb_apply(struct testbed *tb, const struct testbed_fault *fault, char *detail);

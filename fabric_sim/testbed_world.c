@@ -16,7 +16,8 @@
 #define MAX_SWITCH_PORTS 254
 #define ROCE_OVERHEAD 96 /* what RoCE puts around the payload of a frame, at most */
 #define DEFAULT_NETDEV_MTU 4200
-#define IPOIB_MTU 2044 /* datagram mode */
+#define IPOIB_HEADER 4 /* RFC 4391, chapter 6 */
+#define IPOIB_CONNECTED_MTU 65520
 
 struct builder {
     struct testbed *tb;
@@ -277,14 +278,34 @@ static void prepare_port(struct builder *b, const struct topology_port *port, si
     net_port_changed(of, &before);
 }
 
+/* In datagram mode a packet is as large as the broadcast group of the subnet allows. */
+static uint32_t group_mtu(const struct builder *b, const struct topology_port *port)
+{
+    enum fabric_mtu mtu = FABRIC_MTU_2048;
+    for (size_t i = 0; port->network && i < b->topology->subnet_count; i++) {
+        const struct topology_subnet *subnet = &b->topology->subnets[i];
+        if (strcmp(subnet->name, port->network) == 0 && subnet->group_mtu)
+            mtu = subnet->group_mtu;
+    }
+    return fabric_mtu_bytes(mtu) - IPOIB_HEADER;
+}
+
 static struct sysfs_port shown_port(struct builder *b, const struct topology_port *port)
 {
     const struct tb_network *network = port->network ? network_of(b, port->network) : NULL;
     bool ethernet = network && network->ethernet;
-    struct sysfs_port shown = {.netdev_mtu = ethernet ? DEFAULT_NETDEV_MTU : IPOIB_MTU,
-                               .ipoib_qpn = 0x48 + b->ib_count};
+    bool connected = port->ipoib == TOPOLOGY_IPOIB_CONNECTED;
+    struct sysfs_port shown = {.ipoib_qpn = 0x48 + b->ib_count,
+                               .ipoib_connected = connected,
+                               .ipoib_enhanced = port->ipoib == TOPOLOGY_IPOIB_ENHANCED,
+                               .ipoib_group_mtu = group_mtu(b, port),
+                               .dcb = port->dcb};
     if (port->netdev_mtu)
         shown.netdev_mtu = port->netdev_mtu;
+    else
+        shown.netdev_mtu = ethernet    ? DEFAULT_NETDEV_MTU
+                           : connected ? IPOIB_CONNECTED_MTU
+                                       : shown.ipoib_group_mtu;
     if (port->netdev[0])
         memcpy(shown.netdev, port->netdev, sizeof(shown.netdev));
     else
@@ -379,7 +400,7 @@ static bool make_node(struct builder *b, size_t index)
         if (!make_device(b, node, i, &from->devices[i]))
             return false;
     }
-    return true;
+    return !from->control || tb_control_on(node, from->control, b->detail);
 }
 
 /* ------------------------------------------------------------------ subnet managers */
@@ -529,5 +550,6 @@ bool tb_build(struct testbed *tb, const struct topology *topology, char *detail)
     if (!make_managers(&b))
         return false;
     run_managers(&b);
+    tb_control_begin(tb);
     return true;
 }

@@ -29,7 +29,8 @@ static void overrun_due(void *object, uint64_t unused)
     for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
         const struct qp_state *qp = table_at(&hca->state.arena, &hca->state.device->qps, i);
         bool uses = qp->slot.id && (overran(hca, qp->send_cq) || overran(hca, qp->recv_cq));
-        if (uses && qp->state != FABRIC_QPS_ERR && qp->state != FABRIC_QPS_RESET)
+        if (uses && !PLANTED(hca_overrun_spares) && qp->state != FABRIC_QPS_ERR &&
+            qp->state != FABRIC_QPS_RESET)
             qp_enter_error(context_of(hca, qp));
     }
 }
@@ -38,7 +39,7 @@ static void cq_overrun(struct hca *hca, const struct cq_state *cq, bool told)
 {
     if (!hca->overrun && !(told && PLANTED(hca_overrun_cq_swallows)))
         hca->overrun = sim_in(hca->sim, 0, overrun_due, hca, 0);
-    if (told)
+    if (told ? !PLANTED(hca_cq_err_repeated) : PLANTED(hca_cq_err_untold))
         return;
     struct hca_event event = {.kind = HCA_EVENT_ASYNC,
                               .type = FABRIC_ASYNC_CQ_ERR,

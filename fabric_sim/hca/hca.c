@@ -90,7 +90,7 @@ void hca_destroy(struct hca *hca)
     windows_cancel(hca);
     if (hca->overrun)
         sim_cancel(hca->sim, hca->overrun);
-    for (uint32_t i = 0; i < hca->state.device->qps.used; i++)
+    for (uint32_t i = 0; i < hca->contexts.capacity; i++)
         if (hca->contexts.at[i])
             context_free(hca->contexts.at[i]);
     for (uint8_t i = 0; i < hca->state.device->port_count; i++) {
@@ -111,7 +111,7 @@ void hca_remove(struct hca *hca)
     assert(hca);
     if (hca->state.device->removed)
         return;
-    for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
+    for (uint32_t i = 0; i < hca->contexts.capacity; i++) {
         struct qp_context *ctx = hca->contexts.at[i];
         if (ctx && ctx->qp->state != FABRIC_QPS_RESET)
             qp_enter_error(ctx);
@@ -157,7 +157,7 @@ size_t hca_memory(const struct hca *hca)
     bytes += (hca->contexts.capacity + hca->dcr_contexts.capacity) * sizeof(hca->contexts.at[0]);
     bytes += hca->revoke_capacity * sizeof(hca->revokes[0]);
     bytes += (device->qps.live + device->dcrs.live) * sizeof(struct qp_context);
-    for (uint32_t i = 0; i < device->qps.used; i++) {
+    for (uint32_t i = 0; i < hca->contexts.capacity; i++) {
         const struct qp_context *ctx = hca->contexts.at[i];
         if (ctx)
             bytes += ctx->qp->sq_depth * sizeof(ctx->slots[0]);

@@ -165,6 +165,9 @@ enum fabric_error hca_mw_open(struct hca *hca, hca_mr mr, uint64_t iova, uint64_
  * meanwhile. Until then peers may still touch the memory; afterwards nothing does, and the value
  * of the key is not given out again soon. */
 void hca_mw_revoke(struct hca *hca, hca_mw mw);
+/* Whether the window grants what it was opened for (as it does at first): one whose user was not
+ * told yet does not. */
+void hca_mw_grant(struct hca *hca, hca_mw mw, bool grants);
 /* Ends a window at once and without an event, also one being revoked: for the teardown of a program
  * whose queue pairs are gone, so that no peer has a way to it. */
 void hca_mw_end(struct hca *hca, hca_mw mw);

@@ -17,7 +17,7 @@ bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint
                 uint32_t access)
 {
     const struct key_state *state = state_key(&ctx->hca->state, rkey);
-    if (!state)
+    if (!state || state->waits)
         return false;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
     return rules_key_allows(&key, ctx->qp->pd, addr, length, access);
@@ -245,6 +245,13 @@ enum fabric_error hca_mw_open(struct hca *hca, hca_mr mr, uint64_t iova, uint64_
     out->id = window->slot.id;
     *rkey = window->key;
     return FABRIC_OK;
+}
+
+void hca_mw_grant(struct hca *hca, hca_mw mw, bool grants)
+{
+    struct key_state *window = key_of(hca, mw.id, KEY_MW);
+    assert(!window->revoking);
+    window->waits = !grants;
 }
 
 static void window_end(struct hca *hca, struct key_state *window)

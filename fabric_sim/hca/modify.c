@@ -71,6 +71,8 @@ static void enter(struct qp_context *ctx, enum fabric_qp_state from, enum fabric
 {
     switch (to) {
     case FABRIC_QPS_RESET:
+        if (PLANTED(hca_reset_completes))
+            qp_enter_error(ctx);
         qp_set_state(ctx, to);
         qp_drop_everything(ctx);
         context_unqueue(ctx);

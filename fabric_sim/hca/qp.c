@@ -130,7 +130,7 @@ static void srq_taken(struct hca *hca, struct srq_state *srq)
 {
     if (srq->srq_limit == 0 || srq->rq.head - srq->rq.tail >= srq->srq_limit)
         return;
-    srq->srq_limit = 0; /* once (chapter 11.6.3.1) */
+    srq->srq_limit = PLANTED(hca_srq_limit_repeated) ? srq->srq_limit : 0; /* once (11.6.3.1) */
     struct hca_event event = {.kind = HCA_EVENT_ASYNC,
                               .type = FABRIC_ASYNC_SRQ_LIMIT_REACHED,
                               .srq = {srq->slot.id},
@@ -185,7 +185,8 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
         init->max_send_sge > limits->max_sge || init->max_recv_sge > limits->max_sge ||
         init->max_inline > limits->max_inline)
         return ERR_INVALID_ARGUMENT;
-    if (overran(hca, init->send_cq.id) || overran(hca, init->recv_cq.id))
+    bool gone = overran(hca, init->send_cq.id) || overran(hca, init->recv_cq.id);
+    if (gone && !PLANTED(hca_overrun_cq_used))
         return ERR_INVALID_ARGUMENT;
     if (init->type == HCA_QP_DCT && !init->srq.id && !PLANTED(hca_dct_without_srq))
         return ERR_INVALID_ARGUMENT;
@@ -303,7 +304,8 @@ enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init,
     qp->dc_access_key = init->dc_access_key;
     qp->context = init->context;
     if (!make_queues(hca, qp, init)) {
-        drop_queues(hca, qp);
+        if (!PLANTED(hca_failed_create_leaks))
+            drop_queues(hca, qp);
         return ERR_RESOURCES_EXHAUSTED;
     }
     state_qp_number(&hca->state, qp);

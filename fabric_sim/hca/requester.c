@@ -89,11 +89,13 @@ static bool connect_target(struct qp_context *ctx, const struct send_wqe *wqe,
 static bool may_start(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
     const struct requester *req = ctx->req;
-    if (ctx->qp->state != FABRIC_QPS_RTS) /* SQD: what began goes on, nothing new begins */
+    bool begins = ctx->qp->state == FABRIC_QPS_RTS || PLANTED(hca_sqd_begins);
+    if (!begins) /* SQD: what began goes on, nothing new begins */
         return false;
     if ((wqe->flags & HCA_SEND_FENCE) && req->reads > 0 && !PLANTED(hca_fence))
         return false; /* chapter 10.8.3.3 */
-    if (rules_is_read_or_atomic(wqe->opcode) && req->reads >= ctx->qp->attr.max_rd_atomic)
+    if (rules_is_read_or_atomic(wqe->opcode) && req->reads >= ctx->qp->attr.max_rd_atomic &&
+        !PLANTED(hca_initiator_depth_ignored))
         return false; /* chapter 9.4.1: no more than the peer has resources for */
     return rules_psn_diff(req->next_psn, req->una_psn) < PSN_WINDOW;
 }
@@ -225,7 +227,7 @@ void requester_check_drained(struct qp_context *ctx)
     if (qp->state != FABRIC_QPS_SQD || qp->sq_drained || ctx->req->una_psn != ctx->req->next_psn)
         return;
     qp->sq_drained = true;
-    if (qp->attr.en_sqd_async_notify)
+    if (qp->attr.en_sqd_async_notify && !PLANTED(hca_drained_untold))
         event_qp(ctx, FABRIC_ASYNC_SQ_DRAINED);
 }
 

@@ -44,9 +44,9 @@ static void resource_clear(struct qp_context *ctx, struct resource *resource)
 
 void resources_drop(struct qp_context *ctx)
 {
-    for (uint32_t i = 0; i < RESPONDER_RESOURCES; i++)
-
-        ctx->rsp->pending = ctx->rsp->unanswered = 0;
+    for (uint32_t i = 0; i < RESPONDER_RESOURCES && !PLANTED(hca_resources_kept); i++)
+        resource_clear(ctx, &ctx->rsp->resources[i]);
+    ctx->rsp->pending = ctx->rsp->unanswered = 0;
 }
 
 /* Null: all are still busy. One whose answer is only being repeated is not: the peer had it all,
@@ -93,7 +93,7 @@ static bool remote_allowed(const struct qp_context *ctx, const struct packet *pa
 {
     if (length == 0)
         return true;
-    return (ctx->qp->attr.access & access) &&
+    return ((ctx->qp->attr.access & access) || PLANTED(hca_qp_access_unchecked)) &&
            key_remote(ctx, packet->rkey, packet->va, length, access);
 }
 

@@ -170,7 +170,8 @@ static bool write_allowed(struct qp_context *ctx, const struct packet *packet)
 {
     if (packet->dma_length == 0)
         return true;
-    return (ctx->qp->attr.access & HCA_ACCESS_REMOTE_WRITE) &&
+    bool granted = (ctx->qp->attr.access & HCA_ACCESS_REMOTE_WRITE) != 0;
+    return (granted || PLANTED(hca_qp_access_unchecked)) &&
            key_remote(ctx, packet->rkey, packet->va, packet->dma_length, HCA_ACCESS_REMOTE_WRITE);
 }
 
@@ -257,7 +258,7 @@ static void execute(struct qp_context *ctx, struct packet *packet, const struct 
     rsp->previous = last ? RESPONDER_NO_OPCODE : operation;
     if (last)
         rsp->msn = rules_psn_add(rsp->msn, 1);
-    if (ack_request)
+    if (ack_request && !PLANTED(hca_ack_unsent))
         responder_ack(ctx, psn);
 }
 

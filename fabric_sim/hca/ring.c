@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 /* ------------------------------------------------------------------ receives */
 
 uint32_t ring_depth(uint32_t limit)
@@ -161,6 +163,8 @@ void send_ring_put(struct hca_state *state, struct qp_state *qp, const struct hc
     struct send_wqe *wqe = send_ring_at(&state->arena, qp, qp->sq_head);
     memset(wqe, 0, sizeof(*wqe));
     wqe->wr_id = wr->wr_id;
+    if (PLANTED(hca_address_in_arena))
+        wqe->av.grh.flow_label = (uint32_t)((uintptr_t)wqe >> 12);
     wqe->remote_addr = wr->remote_addr;
     wqe->compare_add = wr->compare_add;
     wqe->swap = wr->swap;
@@ -227,7 +231,9 @@ static void copy_wc(struct hca_wc *to, const struct hca_wc *from)
 bool cq_ring_put(struct hca_state *state, struct cq_state *cq, const struct hca_wc *wc, uint32_t qp,
                  uint32_t release, uint64_t now)
 {
-    if (cq->overrun || cq->tail - cq->head >= cq->limit) {
+    bool overran = cq->overrun && !PLANTED(hca_overrun_forgiven);
+    uint32_t limit = PLANTED(hca_cq_ring_is_limit) ? cq->depth : cq->limit;
+    if (overran || cq->tail - cq->head >= limit) {
         cq->overrun = true;
         return false;
     }

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "fabric_sim/hca/hca.h"
+#include "src/fabric/planted.h"
 
 /* ---- queue pair states (chapter 10.3.1, tables 91 to 97 "QP state transition properties") */
 
@@ -42,6 +43,8 @@ bool rules_is_read_or_atomic(enum hca_wr_opcode opcode);
 static inline int32_t rules_psn_diff(uint32_t a, uint32_t b) /* a - b */
 {
     assert(a <= RULES_PSN_MASK && b <= RULES_PSN_MASK);
+    if (PLANTED(hca_psn_never_wraps))
+        return (int32_t)a - (int32_t)b;
     int32_t diff = (int32_t)((a - b) & RULES_PSN_MASK);
     return diff >= 0x800000 ? diff - 0x1000000 : diff;
 }

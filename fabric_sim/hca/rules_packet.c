@@ -80,7 +80,7 @@ uint32_t rules_packet_count(uint64_t length, uint32_t mtu)
     assert(mtu >= 256);
     if (length <= mtu)
         return 1;
-    uint64_t count = (length + mtu - 1) / mtu;
+    uint64_t count = (length + (PLANTED(hca_empty_last_packet) ? mtu : mtu - 1)) / mtu;
     assert(count <= UINT32_MAX);
     return (uint32_t)count;
 }
@@ -157,7 +157,7 @@ bool rules_key_allows(const struct rules_key *key, uint32_t pd, uint64_t addr, u
                       uint32_t access)
 {
     assert(key);
-    if (key->pd != pd)
+    if (key->pd != pd && !PLANTED(hca_pd_unchecked))
         return false;
     if ((key->access & access) != access && !PLANTED(hca_access_unchecked))
         return false;
@@ -198,7 +198,7 @@ enum fabric_wc_status rules_nak_status(enum rules_nak nak)
 {
     switch (nak) {
     case RULES_NAK_INVALID_REQUEST:
-        return FABRIC_WC_REM_INV_REQ_ERR;
+        return PLANTED(hca_nak_confused) ? FABRIC_WC_REM_OP_ERR : FABRIC_WC_REM_INV_REQ_ERR;
     case RULES_NAK_REMOTE_ACCESS:
         return FABRIC_WC_REM_ACCESS_ERR;
     case RULES_NAK_REMOTE_OPERATION:

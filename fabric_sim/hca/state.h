@@ -74,6 +74,7 @@ struct key_state {
     uint32_t key;  /* value of lkey and rkey */
     uint8_t kind;  /* enum key_kind */
     bool revoking; /* still valid, but about to end */
+    bool waits;    /* a window that grants nothing yet */
     uint32_t pd;   /* id */
     uint32_t access;
     uint32_t mr;      /* id of a window's region */

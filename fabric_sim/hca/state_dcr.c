@@ -50,7 +50,8 @@ static bool same_name(const struct dcr_name *a, const struct dcr_name *b)
     if (a->target != b->target || a->initiator != b->initiator || a->is_global != b->is_global ||
         a->dlid != b->dlid)
         return false;
-    return !a->is_global || memcmp(&a->dgid, &b->dgid, sizeof(a->dgid)) == 0;
+    return !a->is_global || PLANTED(hca_dcr_gid_ignored) ||
+           memcmp(&a->dgid, &b->dgid, sizeof(a->dgid)) == 0;
 }
 
 static uint32_t *bucket_of(const struct hca_state *state, const struct dcr_name *name)

@@ -91,7 +91,7 @@ void timer_progress(struct qp_context *ctx)
     if (req->rnr_waiting)
         return;
     req->deadline = 0;
-    if (rules_psn_diff(req->awaited_psn, req->una_psn) >= 0)
+    if (rules_psn_diff(req->awaited_psn, req->una_psn) >= 0 || PLANTED(hca_idle_notices))
         timer_await(ctx);
 }
 
@@ -113,6 +113,8 @@ static void expire(struct qp_context *ctx)
     }
     SIM_TRACE(ctx->hca->sim, ctx->hca->label, "timeout qp=0x%06x psn=%u left=%u",
               (unsigned)ctx->qp->qp_num, (unsigned)req->una_psn, (unsigned)req->retry_left);
-    if (requester_rewind(ctx))
+    if (PLANTED(hca_idle_notices) && req->una_psn == req->next_psn)
+        qp_enter_error(ctx);
+    else if (requester_rewind(ctx))
         context_ready(ctx);
 }

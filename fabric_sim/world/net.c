@@ -267,6 +267,13 @@ void net_set_mad_handler(struct net *net, net_mad_handler handler, void *context
     net->mad_context = context;
 }
 
+void net_set_change_handler(struct net *net, net_change_handler handler, void *context)
+{
+    assert(net);
+    net->change_handler = handler;
+    net->change_context = context;
+}
+
 void net_set_power_handler(struct net *net, net_power_handler handler, void *context)
 {
     assert(net);

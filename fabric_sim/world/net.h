@@ -71,6 +71,9 @@ struct net_owner {
     void (*can_send)(void *context, struct net_port *port, uint8_t vl);
 };
 void net_node_set_owner(struct net_node *node, const struct net_owner *owner);
+/* Told after the owner of every change of a port's attributes: for who looks on. */
+typedef void (*net_change_handler)(void *context, struct net_port *port);
+void net_set_change_handler(struct net *net, net_change_handler handler, void *context);
 /* Told when an InfiniBand node lost its power, and with it what it was set to. */
 typedef void (*net_power_handler)(void *context, struct net_node *node);
 void net_set_power_handler(struct net *net, net_power_handler handler, void *context);
@@ -121,6 +124,9 @@ void net_switch_set_hoq_life(struct net_node *sw, uint64_t life);
 #define NET_LFT_SIZE 0xC000
 #define NET_PORT_NONE 0xff
 uint8_t net_lft_get(const struct net_node *sw, uint16_t lid); /* NET_PORT_NONE when unset */
+/* The same as far as the table is in force, up to LinearFDBTop (vol. 1, chapter 18.2.4.1): where
+ * packets go. */
+uint8_t net_lft_forwards(const struct net_node *sw, uint16_t lid);
 void net_lft_set(struct net_node *sw, uint16_t lid, uint8_t port_num);
 /* Entries above `top` are kept but forward nothing (LinearFDBTop); at first there is no limit. */
 void net_lft_set_top(struct net_node *sw, uint16_t top);

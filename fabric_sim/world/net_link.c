@@ -83,6 +83,8 @@ void net_port_changed(struct net_port *port, const struct port_info *before)
                   state_name(before->state), state_name(port->info->state));
     if (node->owner.changed)
         node->owner.changed(node->owner.context, port, before);
+    if (node->net->change_handler)
+        node->net->change_handler(node->net->change_context, port);
     net_purge(port, (uint16_t)~port->usable);
 }
 

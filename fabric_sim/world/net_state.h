@@ -143,6 +143,8 @@ struct net {
     struct net_payload_chunk *payload_chunks;
     net_mad_handler mad_handler;
     void *mad_context;
+    net_change_handler change_handler;
+    void *change_context;
     net_power_handler power_handler;
     void *power_context;
     net_pkey_handler pkey_handler;

@@ -58,8 +58,7 @@ void net_lft_set_top(struct net_node *sw, uint16_t top)
     sw->lft_top = top;
 }
 
-/* The way to `lid` as far as the table is in force (vol. 1, chapter 18.2.4.1). */
-static uint8_t lft_forwards(const struct net_node *sw, uint16_t lid)
+uint8_t net_lft_forwards(const struct net_node *sw, uint16_t lid)
 {
     if (lid > sw->lft_top && !PLANTED(world_lft_top_ignored))
         return NET_PORT_NONE;
@@ -234,7 +233,7 @@ void net_switch_relay(struct net_port *in, struct packet *packet)
         relay_multicast(in, packet);
         return;
     }
-    uint8_t num = lft_forwards(sw, packet->dlid);
+    uint8_t num = net_lft_forwards(sw, packet->dlid);
     if (num == NET_PORT_NONE && PLANTED(world_lft_unset_forwards))
         num = sw->port_count;
     if (num == 0 || num > sw->port_count)

@@ -340,6 +340,13 @@ static void on_answer(void *object, uint64_t accepted)
         stream_break(stream, ERR_UNREACHABLE);
 }
 
+/* Nobody answers the question for the link address where an interface has no link. */
+static bool has_link(const struct stream *stream)
+{
+    assert(stream->remote);
+    return stream->host == stream->remote || (!stream->host->no_link && !stream->remote->no_link);
+}
+
 /* The request to connect reaches the other host, or does not. */
 static void on_syn(void *object, uint64_t arg)
 {
@@ -348,7 +355,7 @@ static void on_syn(void *object, uint64_t arg)
     (void)arg;
     assert(stream->state == STREAM_OPENING && !stream->peer);
     stream->connecting = 0;
-    if (!stream->remote || stream->remote->off) {
+    if (!stream->remote || stream->remote->off || !has_link(stream)) {
         stream->connecting = sim_in(sim, stream->remote ? ARP_FAILS : 0, on_answer, stream, false);
     } else if (stream->attempts == SYN_TRIES && !PLANTED(world_stream_connects_forever)) {
         stream_break(stream, ERR_TIMEOUT);
@@ -403,6 +410,8 @@ bool stream_passes(const struct stream_host *a, const struct stream_host *b)
     assert(b->net == net);
     if (a->off || b->off)
         return false;
+    if (a != b && (a->no_link || b->no_link) && !PLANTED(world_stream_link_ignored))
+        return false;
     for (size_t i = 0; i < net->fault_count; i++) {
         if (net->faults[i].blocked && concerns(&net->faults[i], a, b))
             return false;
@@ -410,12 +419,22 @@ bool stream_passes(const struct stream_host *a, const struct stream_host *b)
     return true;
 }
 
+/* Packets are as large as both interfaces take; a packet costs time of its own. */
+static uint64_t packet_delay(const struct stream_host *a, const struct stream_host *b, size_t bytes)
+{
+    uint32_t mtu = !a->mtu || (b->mtu && b->mtu < a->mtu) ? b->mtu : a->mtu;
+    if (!mtu || a == b || PLANTED(world_stream_mtu_ignored))
+        return 0;
+    return (bytes + mtu - 1) / mtu * STREAM_NS_PER_PACKET;
+}
+
 uint64_t stream_delay(const struct stream_host *a, const struct stream_host *b, size_t bytes,
                       bool first)
 {
     const struct stream_net *net = a->net;
     assert(bytes <= STREAM_SEGMENT_MAX);
-    uint64_t delay = first ? STREAM_LATENCY : 0, rate_delay = bytes * STREAM_NS_PER_KIB / 1024;
+    uint64_t delay = first ? STREAM_LATENCY : 0;
+    uint64_t rate_delay = bytes * STREAM_NS_PER_KIB / 1024 + packet_delay(a, b, bytes);
     for (size_t i = 0; i < net->fault_count; i++) {
         const struct stream_fault *fault = &net->faults[i];
         if (!concerns(fault, a, b))
@@ -488,4 +507,21 @@ void stream_host_set_power(struct stream_host *host, bool on)
     host->off = !on;
     if (on)
         wake_stalled(host->net);
+}
+
+void stream_host_set_link(struct stream_host *host, bool up)
+{
+    assert(host);
+    if (host->no_link == !up)
+        return;
+    SIM_TRACE(host->net->sim, host->name, "link %s", up ? "up" : "down");
+    host->no_link = !up;
+    if (up)
+        wake_stalled(host->net);
+}
+
+void stream_host_set_mtu(struct stream_host *host, uint32_t mtu)
+{
+    assert(host && mtu != 1);
+    host->mtu = mtu;
 }

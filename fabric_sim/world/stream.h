@@ -68,6 +68,10 @@ void stream_slow(struct stream_net *net, struct stream_host *a, struct stream_ho
                  uint64_t bytes_per_second, uint64_t latency);
 /* Established streams between them break at both ends. */
 void stream_cut(struct stream_net *net, struct stream_host *a, struct stream_host *b);
+/* The interface of its address: without a link nothing leaves it and nothing reaches it (what is
+ * under way stalls and goes on later); `mtu` is what a packet carries, 0: does not matter. */
+void stream_host_set_link(struct stream_host *host, bool up);
+void stream_host_set_mtu(struct stream_host *host, uint32_t mtu);
 /* Off: nothing leaves it and it answers nothing; its own streams are closed by its owner. */
 void stream_host_set_power(struct stream_host *host, bool on);
 

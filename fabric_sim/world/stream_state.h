@@ -8,6 +8,7 @@
 #define STREAM_LATENCY 15000     /* ns, one way */
 #define STREAM_JITTER 10000      /* ns */
 #define STREAM_NS_PER_KIB 328    /* 25 Gbit/s */
+#define STREAM_NS_PER_PACKET 250 /* where the interfaces have an MTU */
 #define STREAM_SEGMENT_MAX 65536 /* bytes that arrive at once, at most */
 #define SECOND UINT64_C(1000000000)
 #define STREAM_GIVE_UP (924 * SECOND) /* unanswered for so long: RFC 1122, chapter 4.2.3.5 */
@@ -66,7 +67,8 @@ struct stream_host {
     struct stream_net *net;
     char name[FABRIC_NAME_MAX];
     uint32_t address;
-    bool off;
+    uint32_t mtu; /* of its interface; 0: does not matter */
+    bool off, no_link;
     uint16_t next_port;
     struct stream_listener *listeners;
 };

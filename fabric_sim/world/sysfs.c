@@ -364,7 +364,8 @@ static void describe_interface(struct walk *walk, const struct sysfs_device *dev
                                const struct sysfs_port *port, bool in_class)
 {
     bool ib = port->info->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
-    bool up = port->info->state == FABRIC_PORT_ACTIVE;
+    bool up = port->info->state == FABRIC_PORT_ACTIVE &&
+              (!port->ipoib_waits || PLANTED(world_sysfs_carrier_early));
     char address[64];
     const char *outer;
     if (!enter_entry(walk, device, "net", port->netdev, in_class, &outer))

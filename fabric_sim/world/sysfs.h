@@ -14,7 +14,10 @@ struct sysfs_port {
     uint32_t netdev_mtu;
     bool ipoib_connected; /* mode; enhanced IPoIB has none and answers EINVAL */
     bool ipoib_enhanced;
-    uint32_t ipoib_qpn; /* 24 bits, part of the hardware address */
+    bool ipoib_waits;         /* is not in its broadcast group yet: no carrier */
+    uint32_t ipoib_group_mtu; /* datagram mode, at most; 0: 2044 */
+    struct fabric_dcb dcb;    /* of an Ethernet interface */
+    uint32_t ipoib_qpn;       /* 24 bits, part of the hardware address */
 };
 
 struct sysfs_device {

@@ -12,6 +12,11 @@
 #define CONNECTED_MTU 65520
 #define SMALLEST_MTU 68 /* of IPv4 */
 
+static uint32_t datagram_mtu(const struct sysfs_port *port)
+{
+    return port->ipoib_group_mtu ? port->ipoib_group_mtu : DATAGRAM_MTU;
+}
+
 static enum fabric_error write_mode(struct sysfs_port *port, const char *text)
 {
     bool connected = strcmp(text, "connected") == 0;
@@ -21,7 +26,7 @@ static enum fabric_error write_mode(struct sysfs_port *port, const char *text)
         return FABRIC_OK;
     port->ipoib_connected = connected;
     if (!PLANTED(world_sysfs_mode_keeps_mtu))
-        port->netdev_mtu = connected ? CONNECTED_MTU : DATAGRAM_MTU;
+        port->netdev_mtu = connected ? CONNECTED_MTU : datagram_mtu(port);
     return FABRIC_OK;
 }
 
@@ -29,7 +34,7 @@ static enum fabric_error write_mtu(struct sysfs_port *port, const char *text)
 {
     char *end;
     unsigned long mtu = strtoul(text, &end, 10);
-    unsigned long most = port->ipoib_connected ? CONNECTED_MTU : DATAGRAM_MTU;
+    unsigned long most = port->ipoib_connected ? CONNECTED_MTU : datagram_mtu(port);
     bool high = mtu > most && !PLANTED(world_sysfs_mtu_of_either_mode);
     if (end == text || *end || mtu < SMALLEST_MTU || high)
         return ERR_INVALID_ARGUMENT;

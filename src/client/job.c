@@ -297,7 +297,9 @@ static void job_free(struct client *c, struct client_job *job)
 {
     c->jobs[job->slot] = NULL;
     json_decref(job->request);
-    if (!job->io_pending) /* else the storage still has it; the fabric's end gives it back */
+    if (job->io_pending && job->data && !PLANTED(client_lent_buffer_freed))
+        fabric_leave(c->fabric, job->data, free); /* storage still has it */
+    else
         free(job->data);
     free(job);
 }

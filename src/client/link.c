@@ -94,11 +94,15 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     if (was_up)
         report_link(c, p, rail);
     restart_operations(c, p, rail, reason);
+    /* A path's MTU was concluded from packets: it is looked at again, as seldom as anything. */
+    bool concluded = reason == ERR_PATH_MTU_SMALLER;
     bool tired = PLANTED(client_link_gives_up) && l->backoff == RAIL_BACKOFF_LAST;
-    if (!again || rail_is_configuration(reason) || tired)
+    if (!again || (rail_is_configuration(reason) && !concluded) || tired)
         return;
     if (PLANTED(client_backoff_constant))
         l->backoff = 0;
+    else if (concluded)
+        l->backoff = RAIL_BACKOFF_LAST;
     set_timer(c, p, rail, rail_backoff_grow(c->fabric, &l->backoff));
 }
 
@@ -359,6 +363,24 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     client_peer_judge(c, p);
 }
 
+/* While a rail of the server was away, its share went to another one, and two of our links lead
+ * there. The one that would be the returning rail's goes back to it, or both together would stay
+ * slower than before (MK-A7); the other serves meanwhile. */
+static bool goes_back(const struct client *c, const struct client_peer *p, uint32_t rail,
+                      const struct wire_message *m)
+{
+    const struct client_link *l = &p->links[rail];
+    if (m->error || l->state != CLIENT_LINK_UP || !p->rails || rail % p->rails != m->rail ||
+        PLANTED(client_rails_stay_together))
+        return false;
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        const struct client_link *other = &p->links[i];
+        if (i != rail && other->state == CLIENT_LINK_UP && other->server_rail == l->server_rail)
+            return true;
+    }
+    return false;
+}
+
 /* The answer to a LINK_REQUEST that is out is judged by what the server's rail is now. */
 static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
                         const struct wire_message *m)
@@ -368,9 +390,10 @@ static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
     bool unanswered = l->state == CLIENT_LINK_LENDING || l->state == CLIENT_LINK_REQUESTED;
     if (unanswered)
         return;
-    if (l->state != CLIENT_LINK_DOWN && !used)
+    bool back = !used && goes_back(c, p, rail, m);
+    if (l->state != CLIENT_LINK_DOWN && !used && !back)
         return;
-    if (used || (m->error && only)) {
+    if (used || back || (m->error && only)) {
         rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: its port changed: %s: %s",
                  c->config.servers[p->index], rail, error_name(m->error), m->detail);
         client_link_end(c, p, rail, m->error ? m->error : ERR_STALE_GENERATION, m->detail, false);
@@ -466,15 +489,33 @@ void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async
         client_rail_changed(c, rail);
 }
 
+/* A request of the server was repeated on its way and met a window that is gone: the queue pair is
+ * dead, and nobody else may ever tell. It speaks against nobody (MK-A4). */
+static void build_again(struct client *c, struct client_peer *p, uint32_t rail)
+{
+    const char *detail = "a late request met a window that is gone";
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
+             c->config.servers[p->index], rail, error_name(ERR_REMOTE_ACCESS), detail);
+    client_link_end(c, p, rail, ERR_REMOTE_ACCESS, detail, false);
+    client_link_begin(c, p, rail);
+    client_peer_judge(c, p);
+}
+
 void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
 {
     assert(c && async);
-    if (async->type != FABRIC_ASYNC_QP_FATAL || !async->qp.id)
+    bool access = async->type == FABRIC_ASYNC_QP_ACCESS_ERR;
+    bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR;
+    if ((!access && !fatal) || !async->qp.id || PLANTED(client_dead_pair_kept))
         return;
     for (uint32_t i = 0; i < c->config.server_count; i++) {
         for (uint32_t k = 0; k < c->rail_count; k++) {
             struct client_link *l = &c->peers[i].links[k];
-            if (l->state != CLIENT_LINK_DOWN && l->pair.qp.id == async->qp.id)
+            if (l->state == CLIENT_LINK_DOWN || l->pair.qp.id != async->qp.id)
+                continue;
+            if (access && l->state == CLIENT_LINK_UP && !PLANTED(client_revoked_blamed))
+                build_again(c, &c->peers[i], k);
+            else
                 give_up(c, &c->peers[i], k, ERR_FLUSHED, "the device says that it is broken");
         }
     }

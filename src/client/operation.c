@@ -97,10 +97,10 @@ static void look_again(struct client *c)
 static bool pick_rail(struct client *c, const struct client_peer *p, uint32_t *out)
 {
     for (uint32_t i = 0; i < c->rail_count; i++) {
-        uint32_t rail = (c->rotation + i) % c->rail_count;
+        uint32_t rail = PLANTED(client_rails_unspread) ? i : (c->rotation + i) % c->rail_count;
         if (p->links[rail].state == CLIENT_LINK_UP) {
             *out = rail;
-            c->rotation = PLANTED(client_rails_unspread) ? 0 : rail + 1;
+            c->rotation = rail + 1;
             return true;
         }
     }
@@ -340,6 +340,8 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
     if (op->serial != (uint32_t)cookie || op->state == CLIENT_FREE || op->state == CLIENT_DONE)
         return;
     op->timer_set = false;
+    if (PLANTED(client_deadline_ignored))
+        return;
     op->expired = op->state != CLIENT_REVOKING || (op->error && op->retry);
     if (op->expired && op->attempts < 2 && PLANTED(client_deadline_of_an_attempt)) {
         op->expired = false; /* the next attempt gets the whole time again */

@@ -69,7 +69,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
                  address_of(c, p), error_name(error),
                  p->state == CLIENT_PEER_READY ? "the connection was lost" : "cannot connect");
-    wire_channel_close(p->channel, true);
+    wire_channel_close(p->channel, error != ERR_AUTH_FAILED); /* else its last word would be lost */
     p->channel = NULL;
     p->state = CLIENT_PEER_DOWN;
     p->reason = error;
@@ -109,6 +109,8 @@ void client_peer_tick(struct client *c, struct client_peer *p)
     if (p->timer_missed)
         peer_is_due(c, p);
     uint64_t silent = client_now(c) - p->heard;
+    if (PLANTED(client_silence_endless))
+        return;
     if (p->state == CLIENT_PEER_READY && silent >= CLIENT_SILENCE)
         client_peer_lost(c, p, ERR_TIMEOUT);
     else if (p->state == CLIENT_PEER_READY && silent >= CLIENT_SILENCE / 3)

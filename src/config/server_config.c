@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 #define MIB (1024ll * 1024ll)
 #define GIB (1024ll * MIB)
 
@@ -177,7 +179,7 @@ static const struct yaml_field sections[] = {
 static void defaults(struct raw *raw)
 {
     struct server_config *c = &raw->config;
-    strcpy(c->address, "0.0.0.0:9900");
+    strcpy(c->address, PLANTED(config_default_port) ? "0.0.0.0:9901" : "0.0.0.0:9900");
     c->num_connections = 4;
     c->memory_block_size = (uint64_t)(2 * MIB);
     c->memory_max_size = (uint64_t)GIB;

@@ -310,6 +310,7 @@ struct fabric {
     uint64_t errors[FABRIC_OP_COUNT]; /* calls that returned an error */
     uint64_t last_now, last_event;    /* ns; neither may decrease */
     uint32_t depth;                   /* layers below this one; 0 for a backend */
+    struct fabric_left *left;         /* what fabric_leave was given */
 };
 
 #include "src/fabric/seam.h"

@@ -14,7 +14,7 @@ bool fabric_pkey_empty(uint16_t pkey)
 
 bool fabric_pkey_full(uint16_t pkey)
 {
-    return (pkey & FABRIC_PKEY_FULL) != 0;
+    return ((pkey & FABRIC_PKEY_FULL) != 0) != PLANTED(fabric_pkey_bit_inverted);
 }
 
 const char *fabric_pkey_membership(uint16_t pkey)

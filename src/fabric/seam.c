@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/fabric/planted.h"
@@ -42,10 +43,43 @@ enum fabric_error fabric_guarantees(struct fabric *f, struct fabric_guarantees *
     return seam_leave_sure(f, FABRIC_OP_GUARANTEES, error);
 }
 
+struct fabric_left {
+    struct fabric_left *next;
+    void *memory;
+    void (*release)(void *memory);
+};
+
+void fabric_leave(struct fabric *f, void *memory, void (*release)(void *memory))
+{
+    assert(f && f->ops && memory && release);
+    struct fabric_left *left = malloc(sizeof *left);
+    if (!left)
+        abort();
+    *left = (struct fabric_left){.next = f->left, .memory = memory, .release = release};
+    f->left = left;
+}
+
+static void release_left(struct fabric_left *left)
+{
+    while (left) {
+        struct fabric_left *next = left->next;
+        left->release(left->memory);
+        free(left);
+        left = next;
+    }
+}
+
 enum fabric_error fabric_destroy(struct fabric *f)
 {
-    enum fabric_error error = seam_enter(f, FABRIC_OP_DESTROY)->destroy(f);
+    const struct fabric_ops *ops = seam_enter(f, FABRIC_OP_DESTROY);
+    struct fabric_left *left = f->left;
+    if (PLANTED(fabric_left_released_early)) {
+        release_left(left);
+        left = NULL;
+    }
+    enum fabric_error error = ops->destroy(f);
     assert(error == FABRIC_OK); /* the instance is gone: nothing to count in */
+    release_left(left);
     return error;
 }
 

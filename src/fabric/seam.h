@@ -15,6 +15,10 @@ void fabric_init(struct fabric *f, const struct fabric_ops *ops);
 
 enum fabric_error fabric_guarantees(struct fabric *f, struct fabric_guarantees *out);
 enum fabric_error fabric_destroy(struct fabric *f);
+/* For who ends while storage still has a buffer of his: I/O cannot be taken back, and no program
+ * waits. release(memory) is called by fabric_destroy, once nothing can touch the memory any more.
+ * The memory is no longer the caller's. Aborts when memory is out. */
+void fabric_leave(struct fabric *f, void *memory, void (*release)(void *memory));
 enum fabric_error fabric_poll(struct fabric *f, struct fabric_event *events, size_t capacity,
                               uint64_t deadline, size_t *count);
 enum fabric_error fabric_wake(struct fabric *f);

@@ -218,7 +218,8 @@ static void notice_ignored(struct rail *rail, const struct rail_verdict *v,
                            const struct fabric_port_attr *attr)
 {
     const struct config_rdma *c = rail->config;
-    if (rail->noticed && !PLANTED(rail_ignored_repeated))
+    bool noticed = rail->noticed && !PLANTED(rail_ignored_repeated);
+    if (noticed || PLANTED(rail_ignored_unsaid))
         return;
     rail->noticed = true;
     bool infiniband = attr->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
@@ -251,7 +252,7 @@ static void fill_address(struct rail *rail, struct rail_verdict *v,
     a->lmc = attr->lmc;
     a->port_guid = attr->port_guid;
     a->flags = attr->flags;
-    a->sl = (uint8_t)rail->config->service_level;
+    a->sl = PLANTED(rail_sl_ignored) ? 0 : (uint8_t)rail->config->service_level;
     if (attr->link_layer == FABRIC_LINK_LAYER_ETHERNET && rail->config->traffic_class >= 0)
         a->traffic_class = (uint8_t)rail->config->traffic_class;
     if (rail->role == RAIL_SERVER)

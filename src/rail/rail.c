@@ -194,6 +194,8 @@ bool rail_concerned(struct rail *rail, const struct fabric_async *event)
     switch (event->type) {
     case FABRIC_ASYNC_DEVICE_FATAL:
     case FABRIC_ASYNC_CQ_ERR: /* everything hangs on that queue: a new device gets a new one */
+        if (event->type == FABRIC_ASYNC_CQ_ERR && PLANTED(rail_cq_error_ignored))
+            return false;
         rail->device_lost = true;
         return true;
     case FABRIC_ASYNC_LID_CHANGE:

@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+#include "src/rail/rail.h"
+
 bool rail_said_is_due(struct rail_said *said, enum fabric_error error, const char *detail,
                       uint64_t now, char *more)
 {
@@ -13,8 +16,9 @@ bool rail_said_is_due(struct rail_said *said, enum fabric_error error, const cha
     assert(said && error && detail && more && now >= said->at);
     snprintf(beginning, sizeof beginning, "%s", detail);
     bool same = said->error == error && strcmp(said->detail, beginning) == 0;
+    uint64_t again = rail_is_configuration(error) ? RAIL_SAID_STANDING : RAIL_SAID_AGAIN;
     *more = 0;
-    if (same && now - said->at < RAIL_SAID_AGAIN) {
+    if (same && now - said->at < again && !PLANTED(rail_said_every_time)) {
         said->left_out++;
         return false;
     }

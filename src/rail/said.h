@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fault that comes again and again is said when its reason changes, and otherwise once a minute.
- */
+/* A fault that comes again and again is said when its reason changes, and otherwise once a minute;
+ * one of configuration, that nothing but an operator ends, once an hour. */
 #ifndef SRC_RAIL_SAID_H
 #define SRC_RAIL_SAID_H
 
@@ -8,8 +8,9 @@
 
 #include "src/fabric/error.h"
 
-#define RAIL_SAID_MORE 40                       /* bytes of text */
-#define RAIL_SAID_AGAIN (60ull * 1000000000ull) /* ns */
+#define RAIL_SAID_MORE 40                            /* bytes of text */
+#define RAIL_SAID_AGAIN (60ull * 1000000000ull)      /* ns */
+#define RAIL_SAID_STANDING (60ull * RAIL_SAID_AGAIN) /* ns: faults of configuration */
 
 struct rail_said {
     enum fabric_error error; /* FABRIC_OK: nothing yet */

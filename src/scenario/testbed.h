@@ -55,7 +55,8 @@
     X(PROCESS_FREEZE, process_freeze, PROCESS_KILL)   /* node, on */                               \
     X(PROCESS_RESTART, process_restart, PROCESS_KILL) /* node */                                   \
     X(POWER_LOSS, power_loss, POWER_LOSS)             /* node */                                   \
-    X(POWER_RETURN, power_return, POWER_LOSS)         /* node */                                   \
+    X(POWER_RETURN, power_return, POWER_LOSS)         /* node; process_restart starts its program  \
+                                                       */                                          \
     X(DISK_ERROR, disk_error, DISK_FAULT)             /* node, on */                               \
     X(DISK_FULL, disk_full, DISK_FAULT)               /* node, on */                               \
     X(DISK_SLOW, disk_slow, DISK_FAULT)               /* node, duration */                         \

@@ -14,6 +14,12 @@ struct topology_gid { /* RoCE, and additional InfiniBand entries */
     enum fabric_gid_type type;
 };
 
+enum topology_ipoib { /* mode of the IPoIB interface of an InfiniBand port */
+                      TOPOLOGY_IPOIB_DATAGRAM,
+                      TOPOLOGY_IPOIB_CONNECTED,
+                      TOPOLOGY_IPOIB_ENHANCED, /* datagram, and the mode cannot be written */
+};
+
 struct topology_port {
     uint8_t port_num;    /* from 1 */
     const char *network; /* name of a subnet or an ethernet network; null: nothing is plugged in */
@@ -23,8 +29,10 @@ struct topology_port {
     uint64_t latency;         /* of its cable, ns */
     enum fabric_mtu link_mtu; /* of its cable; 0: not smaller */
     bool grh_required;
-    uint32_t netdev_mtu; /* Ethernet, bytes */
+    uint32_t netdev_mtu; /* of the interface, bytes; 0: the usual one */
     char netdev[16];     /* Ethernet or IPoIB interface */
+    enum topology_ipoib ipoib;
+    struct fabric_dcb dcb; /* Ethernet */
     struct topology_gid *gids;
     size_t gid_count;
 };
@@ -43,7 +51,8 @@ struct topology_node {
     const char *address; /* IPv4 of the control network; null: one is chosen */
     struct topology_device *devices;
     size_t device_count;
-    uint64_t disk_size; /* 0: the default of 1 GiB */
+    uint64_t disk_size;  /* 0: the default of 1 GiB */
+    const char *control; /* interface that the address lives on; null: none of these */
 };
 
 struct topology_member {
@@ -70,6 +79,7 @@ struct topology_subnet {
     uint64_t prefix; /* default fe80000000000000 */
     uint8_t lmc;
     uint16_t first_lid;                    /* default 1 */
+    enum fabric_mtu group_mtu;             /* of the IPoIB broadcast group; default 2048 */
     struct topology_partition *partitions; /* none: 0x7fff with every port full at index 0 */
     size_t partition_count;
     struct topology_sm *sms; /* none: one named "sm" with priority 1 from the beginning */

@@ -10,8 +10,9 @@
 
 struct raw_port {
     const char *network, *attach, *netdev;
-    const struct yaml_value *mtu, *link_mtu, *gids;
+    const struct yaml_value *mtu, *link_mtu, *gids, *dcb;
     int64_t rate_mbps, netdev_mtu;
+    int ipoib;
     uint64_t latency;
     bool grh_required;
 };
@@ -19,10 +20,12 @@ struct raw_port {
 /* A node in the short form is a device and a port at the same time. */
 struct raw_node {
     struct raw_port port;
-    const char *address, *profile;
+    const char *address, *profile, *control;
     const struct yaml_value *devices, *ports;
     uint64_t disk, sys_image_guid;
 };
+
+static const char *const ipoib_modes[] = {"datagram", "connected", "enhanced", NULL};
 
 #define FIELD(name, type, member, min, max)                                                        \
     {                                                                                              \
@@ -34,7 +37,9 @@ struct raw_node {
         FIELD("link_mtu", SCALAR, port.link_mtu, 0, 0), FIELD("gids", SEQUENCE, port.gids, 0, 0),  \
         FIELD("rate_mbps", INTEGER, port.rate_mbps, 1, 1600000),                                   \
         FIELD("netdev_mtu", INTEGER, port.netdev_mtu, 256, 65535),                                 \
-        FIELD("latency", DURATION, port.latency, 0, 0),                                            \
+        FIELD("latency", DURATION, port.latency, 0, 0), FIELD("dcb", MAPPING, port.dcb, 0, 0),     \
+        {"ipoib", YAML_TYPE_ENUM, offsetof(struct raw_node, port.ipoib), 0, 0, ipoib_modes,        \
+         NULL,    false},                                                                          \
         FIELD("grh_required", BOOLEAN, port.grh_required, 0, 0)
 #define DEVICE_FIELDS                                                                              \
     FIELD("profile", STRING, profile, 1, 63), FIELD("sys_image_guid", HEX, sys_image_guid, 1, -1)
@@ -46,6 +51,7 @@ static const struct yaml_field node_fields[] = {DEVICE_FIELDS,
                                                 PORT_FIELDS,
                                                 FIELD("devices", ANY, devices, 0, 0),
                                                 FIELD("address", STRING, address, 7, 15),
+                                                FIELD("control", STRING, control, 1, 15),
                                                 FIELD("disk", SIZE, disk, 4096, INT64_MAX),
                                                 {0}};
 
@@ -136,13 +142,15 @@ static bool make_port(struct topology_reader *reader, const struct raw_port *raw
         .latency = raw->latency,
         .grh_required = raw->grh_required,
         .netdev_mtu = (uint32_t)raw->netdev_mtu,
+        .ipoib = (enum topology_ipoib)raw->ipoib,
     };
     if (raw->netdev)
         memcpy(port->netdev, raw->netdev, strlen(raw->netdev));
     return (!port->network || topology_check_network(reader, mark, port->network)) &&
            check_switch(reader, mark, port) && topology_read_mtu(reader, raw->mtu, &port->mtu) &&
            topology_read_mtu(reader, raw->link_mtu, &port->link_mtu) &&
-           read_gids(reader, raw->gids, port);
+           read_gids(reader, raw->gids, port) && topology_read_dcb(reader, raw->dcb, &port->dcb) &&
+           topology_check_interface(reader, mark, port);
 }
 
 static struct yaml_mark member_mark(const struct yaml_value *body, const char *name,
@@ -239,6 +247,7 @@ static bool read_node(struct topology_reader *reader, const struct topology_name
     else if (named->body && !yaml_read_fields(named->body, node_fields, &raw, reader->errors))
         return false;
     node->address = arena_copy(reader->arena, raw.address);
+    node->control = arena_copy(reader->arena, raw.control);
     node->disk_size = raw.disk;
     if (!check_address(reader, member_mark(named->body, "address", named->mark), position))
         return false;

@@ -32,6 +32,13 @@ bool topology_read_mtu(struct topology_reader *reader, const struct yaml_value *
 bool topology_check_network(struct topology_reader *reader, struct yaml_mark mark,
                             const char *name);
 
+/* topology_interface.c. What the DCB settings of an Ethernet port are (null: none), and whether the
+ * interface of the port can be as it was said: its network, mode and MTU, and its DCB. */
+bool topology_read_dcb(struct topology_reader *reader, const struct yaml_value *value,
+                       struct fabric_dcb *out);
+bool topology_check_interface(struct topology_reader *reader, struct yaml_mark mark,
+                              const struct topology_port *port);
+
 bool topology_read_subnets(struct topology_reader *reader, const struct yaml_value *value);
 bool topology_read_nodes(struct topology_reader *reader, const struct yaml_value *value);
 /* After the nodes: partitions name them. */

@@ -8,7 +8,7 @@
 struct raw_subnet {
     uint64_t prefix;
     int64_t lmc, first_lid;
-    const struct yaml_value *partitions, *sms, *sl_to_vl;
+    const struct yaml_value *partitions, *sms, *sl_to_vl, *group_mtu;
 };
 
 static const struct yaml_field subnet_fields[] = {
@@ -17,6 +17,8 @@ static const struct yaml_field subnet_fields[] = {
     {"first_lid", YAML_TYPE_INTEGER, offsetof(struct raw_subnet, first_lid), 1, 0xbfff, NULL, NULL,
      false},
     {"partitions", YAML_TYPE_SEQUENCE, offsetof(struct raw_subnet, partitions), 0, 0, NULL, NULL,
+     false},
+    {"group_mtu", YAML_TYPE_SCALAR, offsetof(struct raw_subnet, group_mtu), 0, 0, NULL, NULL,
      false},
     {"sms", YAML_TYPE_ANY, offsetof(struct raw_subnet, sms), 0, 0, NULL, NULL, false},
     {"sl_to_vl", YAML_TYPE_SEQUENCE, offsetof(struct raw_subnet, sl_to_vl), 0, 0, NULL, NULL,
@@ -99,6 +101,9 @@ bool topology_read_subnets(struct topology_reader *reader, const struct yaml_val
         subnet->prefix = raw.prefix;
         subnet->lmc = (uint8_t)raw.lmc;
         subnet->first_lid = (uint16_t)raw.first_lid;
+        subnet->group_mtu = FABRIC_MTU_2048;
+        if (!topology_read_mtu(reader, raw.group_mtu, &subnet->group_mtu))
+            return false;
         if (!read_sms(reader, raw.sms, subnet) || !read_sl_to_vl(reader, raw.sl_to_vl, subnet))
             return false;
     }

@@ -120,9 +120,7 @@ void server_connection_close(struct server *server, struct server_connection *c,
     s->counters.auth_failures += error == ERR_AUTH_FAILED;
     if (why && c->channel && wire_channel_is_challenged(c->channel) && error == ERR_PEER_GONE) {
         s->counters.strangers++;
-        error = ERR_AUTH_FAILED; /* to people; they know whether it should have the key */
-        why =
-            "it left when it was challenged and has not shown the key: its key may be another one";
+        why = "it left when it was challenged and has not shown the key";
     }
     if (why)
         say_end(s, c, error, why);
@@ -285,14 +283,16 @@ static void receive(struct server *s, struct server_connection *c)
 {
     const uint32_t slot = c->slot, serial = c->serial;
     for (uint32_t taken = 0;; taken++) {
-        if (taken >= SERVER_MESSAGES && put_off(s, c))
+        if (taken >= SERVER_MESSAGES && !PLANTED(server_budget_endless) && put_off(s, c))
             return;
         struct wire_message m;
         bool got = false;
         enum fabric_error error = wire_channel_next(c->channel, &m, &got);
         if (error) {
-            server_connection_close(s, c, error,
-                                    error == ERR_PEER_GONE ? "it left" : "the stream is ended");
+            const char *why = error == ERR_PEER_GONE     ? "it left"
+                              : error == ERR_AUTH_FAILED ? "it has another key than this server"
+                                                         : "the stream is ended";
+            server_connection_close(s, c, error, why);
             return;
         }
         if (!c->said_ready && wire_channel_is_ready(c->channel) && !welcome(s, c))
@@ -342,7 +342,7 @@ void server_connection_timeout(struct server *server, uint64_t cookie)
 {
     assert(server);
     struct server_connection *c = server_connection_of(server, cookie);
-    if (!c)
+    if (!c || PLANTED(server_handshake_endless))
         return;
     c->handshake = (fabric_timer){0};
     server_connection_close(server, c, ERR_TIMEOUT, "the handshake took too long");

@@ -193,7 +193,7 @@ static bool is_too_soon(struct server *s, struct server_link *l)
 {
     uint64_t now = server_now(s);
     uint64_t paid = l->requests_at > now ? l->requests_at : now;
-    if (paid - now > SERVER_LINK_BURST * SERVER_LINK_INTERVAL)
+    if (paid - now > SERVER_LINK_BURST * SERVER_LINK_INTERVAL && !PLANTED(server_links_unpaced))
         return true;
     l->requests_at = paid + SERVER_LINK_INTERVAL;
     return false;
@@ -336,28 +336,31 @@ void server_link_down(struct server *server, struct server_connection *c,
 }
 
 /* Small packets that pass before large ones are lost say that a link between has a smaller MTU, if
- * they say so twice: a moment's outage looks the same once, and is no fault of configuration. */
+ * they say so again and again: a moment's outage looks the same once, a lossy fabric now and then,
+ * and neither is a fault of configuration. */
 static void probe_failed(struct server *s, struct server_connection *c,
                          const struct server_transfer *t)
 {
     struct server_link *l = &c->links[t->link];
-    uint32_t mtu = fabric_mtu_bytes(l->path.path_mtu);
-    char detail[FABRIC_AV_DETAIL];
+    const uint32_t rail = t->rail, mtu = fabric_mtu_bytes(l->path.path_mtu);
+    char detail[FABRIC_AV_DETAIL], violations[RAIL_EXPLAIN];
     bool small_only = t->stage > 0 && t->error == ERR_RETRY_EXCEEDED;
-    bool again = l->small_only || PLANTED(server_outage_blamed);
-    l->small_only = small_only;
-    if (small_only && again) {
+    enum fabric_error error = ERR_PROBE_FAILED;
+    l->small_only = small_only ? l->small_only + 1 : 0;
+    if (small_only && (l->small_only >= SERVER_SMALL_ONLY || PLANTED(server_outage_blamed))) {
+        error = ERR_PATH_MTU_SMALLER;
         snprintf(detail, sizeof detail,
                  "small packets pass, packets of %u bytes do not: a link between has a smaller MTU",
                  mtu);
-        server_link_fail(s, c, t->link, ERR_PATH_MTU_SMALLER, detail);
-        return;
+    } else {
+        rail_explain(&s->rails[rail], &l->pair, t->error, violations);
+        snprintf(detail, sizeof detail,
+                 "the probe ended in %s (%u bytes, service level %u, P_Key index %u)%s",
+                 error_name(t->error), small_only ? mtu : SERVER_PROBE_SMALL, l->path.av.sl,
+                 l->path.pkey_index, violations);
     }
-    char violations[RAIL_EXPLAIN];
-    rail_explain(&s->rails[t->rail], &l->pair, t->error, violations);
-    snprintf(detail, sizeof detail, "the probe ended in %s (service level %u, P_Key index %u)%s",
-             error_name(t->error), l->path.av.sl, l->path.pkey_index, violations);
-    server_link_fail(s, c, t->link, ERR_PROBE_FAILED, detail);
+    server_link_fail(s, c, t->link, error, detail);
+    server_rail_is_to_blame(s, rail);
 }
 
 void server_link_probed(struct server *server, struct server_connection *c,
@@ -373,7 +376,7 @@ void server_link_probed(struct server *server, struct server_connection *c,
         return;
     }
     l->state = SERVER_LINK_UP;
-    l->small_only = false;
+    l->small_only = 0;
     l->said = (struct rail_said){0};
     char path[RAIL_PATH_TEXT];
     rail_path_text(&s->rails[l->rail], &l->path, path);
@@ -450,6 +453,7 @@ void server_queue_pair_broke(struct server *server, const struct fabric_async *a
     struct server_connection *c = server_connection_of(server, async->cookie);
     bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR ||
                  async->type == FABRIC_ASYNC_QP_ACCESS_ERR;
-    if (c && fatal && server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
+    if (c && fatal && !PLANTED(server_dead_pair_kept) &&
+        server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
         link_is_fatal(server, c, async->qp);
 }

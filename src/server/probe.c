@@ -7,7 +7,6 @@
 #include "src/fabric/planted.h"
 #include "src/server/server.h"
 
-#define PROBE_SMALL 64u
 #define PROBE_STRIDE 4096u /* the largest MTU */
 
 void server_probe_free(struct server *server, struct server_transfer *t)
@@ -50,7 +49,7 @@ static void probe_post(struct server *s, struct server_transfer *t, struct serve
         .rkey = t->rkey,
     };
     if (t->stage == 0)
-        sge.length = PROBE_SMALL;
+        sge.length = SERVER_PROBE_SMALL;
     if (t->stage == 2) {
         sge.addr = t->probe + PROBE_STRIDE;
         wr.opcode = FABRIC_WR_RDMA_READ;
@@ -99,7 +98,8 @@ enum fabric_error server_probe(struct server *server, struct server_connection *
     t->rail = l->rail;
     t->iova = l->probe_iova;
     t->rkey = l->probe_rkey;
-    t->length = PLANTED(server_probe_small) ? PROBE_SMALL : fabric_mtu_bytes(l->path.path_mtu);
+    t->length =
+        PLANTED(server_probe_small) ? SERVER_PROBE_SMALL : fabric_mtu_bytes(l->path.path_mtu);
     enum fabric_error error = probe_memory(s, t);
     if (!error) {
         probe_post(s, t, l);

@@ -28,6 +28,8 @@
 #define SERVER_PING (5ull * 1000000000ull)            /* ns of silence until it is asked */
 #define SERVER_SILENCE (15ull * 1000000000ull)        /* ns of silence until it is gone */
 #define SERVER_TRANSFER_IDLE (30ull * 1000000000ull)  /* ns without progress */
+#define SERVER_PROBE_SMALL 64u                        /* bytes of a probe's first packet */
+#define SERVER_SMALL_ONLY 4u                          /* such probes in a row are no accident */
 #define SERVER_MESSAGES 64u                           /* taken from one connection in a row */
 #define SERVER_LINK_BURST 16u                         /* requests for a link in a row, and then */
 #define SERVER_LINK_INTERVAL (100ull * 1000000ull)    /* one in so many ns */
@@ -66,7 +68,7 @@ struct server_link {
     uint64_t probe_iova;
     uint32_t probe_rkey;
     uint32_t outstanding; /* posts on this queue pair */
-    bool small_only;      /* the last probe passed small packets and lost large ones */
+    uint32_t small_only;  /* so many probes in a row passed small packets and lost large ones */
     uint64_t requests_at; /* ns: by when the requests so far are paid for */
     struct rail_said said;
 };

@@ -192,7 +192,7 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
 {
     uint32_t largest = (uint32_t)s->config.memory_block_size;
     while (!t->error && !t->closed && t->next < t->length && link->outstanding < RAIL_SEND_DEPTH &&
-           s->posts[t->rail] < RAIL_CQ_DEPTH) {
+           (s->posts[t->rail] < RAIL_CQ_DEPTH || PLANTED(server_cq_overrun))) {
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
         sge.addr = local_data(s, t, t->next, &sge.lkey);
@@ -206,8 +206,10 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
             .rkey = t->rkey,
         };
         enum fabric_error error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
-        if (error == ERR_QUEUE_FULL && link->outstanding)
+        if (error == ERR_QUEUE_FULL && link->outstanding) {
+            t->next += PLANTED(server_refused_post_counted) ? sge.length : 0;
             return; /* its completions go on with it */
+        }
         if (error) {
             t->error = error;
             return;

@@ -120,10 +120,10 @@ enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_me
             error = wire_session_feed(c->session, c->chunk + c->chunk_at,
                                       c->chunk_end - c->chunk_at, &taken);
         c->chunk_at += taken;
-        if (!error)
-            error = wire_channel_flush(c); /* the handshake answers by itself */
-        if (error)
-            return error;
+        /* The handshake answers by itself, also when it ends here. */
+        enum fabric_error sent = error && error != ERR_AUTH_FAILED ? error : wire_channel_flush(c);
+        if (error || sent)
+            return error ? error : sent;
     }
     return FABRIC_OK;
 }

@@ -208,8 +208,13 @@ static enum fabric_error take_challenge(struct wire_session *s, uint8_t version,
     memcpy(s->peer_nonce, body + 1, WIRE_NONCE_BYTES);
     s->peer_version = version;
     proof(s, WIRE_SERVER, expected);
-    if (!wire_equal(expected, body + 1 + WIRE_NONCE_BYTES, WIRE_MAC_BYTES))
-        return ERR_AUTH_FAILED;
+    if (!wire_equal(expected, body + 1 + WIRE_NONCE_BYTES, WIRE_MAC_BYTES)) {
+        static const uint8_t refusal[WIRE_MAC_BYTES] = {0}; /* no key gives it */
+        enum fabric_error queued = FABRIC_OK;
+        if (!PLANTED(wire_refusal_untold))
+            queued = queue_plain(s, KIND_PROOF, refusal, sizeof refusal);
+        return queued ? queued : ERR_AUTH_FAILED;
+    }
     proof(s, WIRE_CLIENT, own);
     enum fabric_error error = queue_plain(s, KIND_PROOF, own, sizeof own);
     return error ? error : derive_keys(s);

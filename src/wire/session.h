@@ -35,7 +35,8 @@ void wire_session_destroy(struct wire_session *session); /* null is fine */
 
 /* The other end has shown that it has the key, and so have we. */
 bool wire_session_is_ready(const struct wire_session *session);
-/* A server has answered a HELLO: who leaves now did not like our proof, or has none. */
+/* A server has answered a HELLO and got no proof. A client that dislikes the server's proof says so
+ * by a proof of zeros, which is as wrong as any other: both ends then know what it was. */
 bool wire_session_is_challenged(const struct wire_session *session);
 
 /* Takes `length` bytes that arrived; takes less when a message waits to be fetched: *taken. Errors

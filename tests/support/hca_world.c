@@ -71,7 +71,9 @@ static void add_host(struct hca_world *w, int i, const struct hca_world_init *in
                               .name = "mlx5_0",
                               .profile = hca_profile_find(profile),
                               .caps = ~init->without,
-                              .discard_payload = init->discard_payload};
+                              .discard_payload = init->discard_payload,
+                              .memory = init->arena[i],
+                              .memory_size = init->arena_size};
     assert(device.profile);
     host->hca = hca_create(w->net, &device);
     net_connect(port, sw_port, NULL);

@@ -46,6 +46,8 @@ struct hca_world_init {
     fabric_caps without; /* capabilities that are off */
     uint64_t seed;
     bool discard_payload;
+    void *arena[HCA_WORLD_HOSTS]; /* where each device keeps its state; null: in its own memory */
+    size_t arena_size;
 };
 
 /* Defaults: every port ACTIVE, LID 10 + i, P_Key 0xffff, MTU 4096, VL0 only. */

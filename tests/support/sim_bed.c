@@ -14,11 +14,11 @@ static struct topology_device ib_device = {
     .name = "mlx5_0", .profile = "mlx5", .ports = &ib_port, .port_count = 1};
 static struct topology_device lan_device = {
     .name = "mlx5_0", .profile = "mlx5", .ports = &lan_port, .port_count = 1};
-static struct topology_node nodes[] = {{"a", "10.0.0.1", &ib_device, 1, 0},
-                                       {"b", "10.0.0.2", &ib_device, 1, 0},
-                                       {"c", NULL, &ib_device, 1, 0},
-                                       {"x", NULL, &lan_device, 1, 0},
-                                       {"y", NULL, &lan_device, 1, 0}};
+static struct topology_node nodes[] = {{"a", "10.0.0.1", &ib_device, 1, 0, NULL},
+                                       {"b", "10.0.0.2", &ib_device, 1, 0, NULL},
+                                       {"c", NULL, &ib_device, 1, 0, NULL},
+                                       {"x", NULL, &lan_device, 1, 0, NULL},
+                                       {"y", NULL, &lan_device, 1, 0, NULL}};
 static struct topology_sm sms[] = {{"sm", 3, 0, 0}, {"spare", 1, FABRIC_FOREVER, 0}};
 static struct topology_subnet subnet = {
     .name = "ib", .prefix = UINT64_C(0xfe80) << 48, .first_lid = 1, .sms = sms, .sm_count = 2};

@@ -214,7 +214,9 @@ void small_world_free(struct small_world *w)
             free(n->files[k].data);
         for (uint32_t k = 0; k < SMALL_OBJECTS; k++)
             free(n->pipes[k].data);
-        free((void *)(uintptr_t)n->head.ops);
+        const struct fabric_ops *ops = n->head.ops;
+        (void)fabric_destroy(&n->head);
+        free((void *)(uintptr_t)ops);
         free(n);
     }
     free(w->queue);
@@ -349,6 +351,23 @@ void small_async(struct small_world *w, uint32_t node, enum fabric_async_type ty
     e->event.u.async.type = type;
     e->event.u.async.device.id = w->nodes[node]->devices;
     e->event.u.async.port_num = port;
+}
+
+void small_pair_async(struct small_world *w, uint32_t node, enum fabric_async_type type)
+{
+    struct small_node *n = w->nodes[node];
+    const struct small_qp *oldest = NULL;
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        if (n->qps[i].open && (!oldest || n->qps[i].serial < oldest->serial))
+            oldest = &n->qps[i];
+    }
+    assert(oldest);
+    struct small_entry *e = small_schedule(w, node, 0);
+    e->event.type = FABRIC_EVENT_ASYNC;
+    e->event.u.async.type = type;
+    e->event.u.async.device.id = n->devices;
+    e->event.u.async.qp.id = oldest->serial * SMALL_OBJECTS + (uint32_t)(oldest - n->qps);
+    e->event.u.async.cookie = oldest->init.cookie;
 }
 
 void small_reset_streams(struct small_world *w, uint32_t node)

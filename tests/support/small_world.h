@@ -61,6 +61,8 @@ void small_resolve(struct small_world *w, uint64_t delay, enum fabric_error erro
 /* Windows opened from now on take `delay` ns and end in `error`. */
 void small_lend(struct small_world *w, uint64_t delay, enum fabric_error error);
 void small_async(struct small_world *w, uint32_t node, enum fabric_async_type type, uint8_t port);
+/* An event of the node's queue pair that has been open longest. */
+void small_pair_async(struct small_world *w, uint32_t node, enum fabric_async_type type);
 /* Every stream of the node is reset. */
 void small_reset_streams(struct small_world *w, uint32_t node);
 

@@ -203,7 +203,7 @@ static void walk_path(struct walker *w, struct net_node *from, uint16_t lid)
 
     w->out->paths++;
     while (net_node_kind(node) == NET_SWITCH && hops++ < MAX_HOPS) {
-        uint8_t out = net_lft_get(node, lid);
+        uint8_t out = net_lft_forwards(node, lid);
         struct net_port *peer;
 
         if (out == 0 && node == net_port_node(w->owner[lid])) {

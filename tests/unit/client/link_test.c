@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/rail/backoff.h"
@@ -253,10 +254,74 @@ static void a_smaller_link_between_is_named_by_the_probe(void **state)
     small_link_mtu(w, 2048);
     assert_int_equal(pair_server(w, ""), 0);
     assert_int_equal(pair_client(w, "rdma", ""), 0);
+    assert_non_null(strstr(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":9,\"seed\":1"),
+                           "\"class\":\"failed:probe_failed\""));
+    small_run(w, 2 * SECOND);
     pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":100000,\"seed\":1"),
              "\"class\":\"refused:path_mtu_smaller\"");
     assert_int_equal(small_logged(w, PAIR_CLIENT, "connected over RC"), 0);
     small_world_free(w);
+}
+
+static uint32_t refused_links(struct small_world *w)
+{
+    small_command(w, PAIR_SERVER, "{\"id\":9,\"op\":\"status\"}");
+    const char *line = small_until(w, PAIR_SERVER, "\"id\":9", SECOND);
+    assert_non_null(line);
+    const char *at = strstr(line, "\"refused_links\":");
+    assert_non_null(at);
+    return (uint32_t)strtoul(at + strlen("\"refused_links\":"), NULL, 10);
+}
+
+/* MK-F3: it is concluded from packets, so it is looked at again: seldom, and at once when a port
+ * has an event; and one large packet that passes takes it back. */
+static void a_smaller_link_is_looked_at_again(void **state)
+{
+    (void)state;
+    for (uint32_t event = 0; event < 2; event++) {
+        struct small_world *w = small_world_new(2);
+        small_link_mtu(w, 2048);
+        assert_int_equal(pair_server(w, ""), 0);
+        assert_int_equal(pair_client(w, "rdma", ""), 0);
+        small_run(w, 3 * SECOND);
+        assert_int_equal(small_logged(w, PAIR_CLIENT,
+                                      "WARN server 10.0.0.1:9900 rail 0: RDMA "
+                                      "refused: path_mtu_smaller"),
+                         1);
+        uint32_t before = refused_links(w);
+        small_run(w, 600 * SECOND);
+        uint32_t more = refused_links(w) - before;
+        assert_true(more >= 600 / 38 && more <= 600 / 30);
+        assert_int_equal(small_logged(w, PAIR_CLIENT, "path_mtu_smaller"), 1); /* said once */
+        small_link_mtu(w, 0);
+        if (event)
+            small_async(w, PAIR_CLIENT, FABRIC_ASYNC_CLIENT_REREGISTER, 1);
+        assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"",
+                                    event ? SECOND / 10 : RAIL_BACKOFF_LAST * 5 / 4 + SECOND));
+        pair_round(w, "rdma");
+        small_world_free(w);
+    }
+}
+
+/* The device tells of a queue pair that is dead; nobody else may (MK-A4, C3). */
+static void a_dead_pair_is_built_again(void **state)
+{
+    (void)state;
+    static const enum fabric_async_type types[] = {FABRIC_ASYNC_QP_FATAL, FABRIC_ASYNC_QP_REQ_ERR,
+                                                   FABRIC_ASYNC_QP_ACCESS_ERR};
+    for (uint32_t i = 0; i < 6; i++) {
+        struct small_world *w = pair_new("rdma");
+        pair_round(w, "rdma");
+        small_pair_async(w, i % 2, types[i / 2]);
+        assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"down\"", SECOND / 10));
+        assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND / 5));
+        pair_has(pair_do(w, "\"op\":\"status\""), "\"generation\":2");
+        assert_int_equal(small_open(w, PAIR_SERVER, "qp"), 1);
+        bool late = i % 2 == PAIR_CLIENT && types[i / 2] == FABRIC_ASYNC_QP_ACCESS_ERR;
+        assert_int_equal(small_logged(w, PAIR_CLIENT, "built again at once: remote_access"), late);
+        pair_round(w, "rdma");
+        small_world_free(w);
+    }
 }
 
 static void a_dead_path_is_never_called_connected(void **state)
@@ -385,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_refusal_is_judged_again_on_reregistration),
         cmocka_unit_test(the_smaller_mtu_is_used_and_both_are_named),
         cmocka_unit_test(a_smaller_link_between_is_named_by_the_probe),
+        cmocka_unit_test(a_smaller_link_is_looked_at_again),
+        cmocka_unit_test(a_dead_pair_is_built_again),
         cmocka_unit_test(a_dead_path_is_never_called_connected),
         cmocka_unit_test(a_link_that_nobody_answers_about_times_out),
         cmocka_unit_test(a_look_up_of_an_earlier_link_connects_nothing),

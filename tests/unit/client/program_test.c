@@ -71,6 +71,23 @@ static void a_whole_file_is_put_and_verified(void **state)
     small_world_free(w);
 }
 
+/* What storage still reads into is left to the fabric; what it has given back is not. */
+static void a_stop_in_the_middle_of_a_read_leaves_the_buffer_to_the_fabric(void **state)
+{
+    (void)state;
+    for (uint32_t reading = 0; reading < 2; reading++) {
+        struct small_world *w = pair_new("tcp");
+        const uint8_t data[100] = {1};
+        small_file(w, PAIR_CLIENT, "/files/a", data, sizeof data);
+        small_command(w, PAIR_CLIENT,
+                      "{\"id\":1,\"op\":\"put_file\",\"key\":\"a\",\"path\":\"/files/a\"}");
+        small_run(w, reading ? 120000 : 30000); /* open, size and read take 50 us each */
+        small_stop(w, PAIR_CLIENT);
+        assert_int_equal(small_fabric(w, PAIR_CLIENT)->left != NULL, reading);
+        small_world_free(w);
+    }
+}
+
 static void what_is_wrong_with_a_command_is_said(void **state)
 {
     (void)state;
@@ -128,6 +145,7 @@ int main(void)
         cmocka_unit_test(blocks_go_over_rc_and_come_back),
         cmocka_unit_test(tcp_by_choice_makes_no_queue_pair_and_no_warning),
         cmocka_unit_test(a_whole_file_is_put_and_verified),
+        cmocka_unit_test(a_stop_in_the_middle_of_a_read_leaves_the_buffer_to_the_fabric),
         cmocka_unit_test(what_is_wrong_with_a_command_is_said),
         cmocka_unit_test(status_shows_rails_links_and_counters),
         cmocka_unit_test(a_configuration_that_is_wrong_stops_the_start),

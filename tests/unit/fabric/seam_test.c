@@ -42,6 +42,34 @@ static void calls_and_errors_are_counted_by_operation(void **state)
     assert_int_equal(f->calls[FABRIC_OP_POLL], 0);
 }
 
+struct left {
+    const bool *destroyed;
+    unsigned released, early;
+};
+
+static void release(void *memory)
+{
+    struct left *left = memory;
+    left->released++;
+    left->early += !*left->destroyed;
+}
+
+static void what_is_left_behind_is_released_after_the_end(void **state)
+{
+    (void)state;
+    bool destroyed = false;
+    struct left left[2] = {{.destroyed = &destroyed}, {.destroyed = &destroyed}};
+    struct fake_fabric *fake = fake_fabric_new(&destroyed);
+    fabric_leave(&fake->head, &left[0], release);
+    fabric_leave(&fake->head, &left[1], release);
+    assert_int_equal(left[0].released + left[1].released, 0);
+    assert_int_equal(fabric_destroy(&fake->head), FABRIC_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(left[i].released, 1);
+        assert_int_equal(left[i].early, 0);
+    }
+}
+
 /* Each call with arguments that are right, so that only the position is tested. */
 static void every_operation_reaches_its_own_member(void **state)
 {
@@ -437,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(calls_and_errors_are_counted_by_operation),
+        cmocka_unit_test(what_is_left_behind_is_released_after_the_end),
         TEST(every_operation_reaches_its_own_member),
         TEST(a_constructor_that_succeeds_gives_a_handle),
         TEST(a_constructor_that_fails_leaves_everything_untouched),

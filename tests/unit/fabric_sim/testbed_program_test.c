@@ -156,6 +156,32 @@ static void power_takes_the_program_and_the_link(void **state)
     assert_int_equal(apply(TESTBED_PROCESS_RESTART, "a", false), TESTBED_DONE);
 }
 
+static void undoing_a_power_loss_brings_the_program_back(void **state)
+{
+    (void)state;
+    assert_int_equal(sim_bed_start(&bed, "a", &teller_program, ""), TESTBED_DONE);
+    assert_int_equal(apply(TESTBED_POWER_LOSS, "a", false), TESTBED_DONE);
+    assert_int_equal(apply(TESTBED_POWER_RETURN, "a", false), TESTBED_DONE);
+    sim_bed_run(&bed, BED_SECOND);
+    assert_int_equal(sim_bed_count(&bed, "{\"started\":\"1\"}"), 1); /* only by a step */
+    sim_bed_undo(&bed);
+    sim_bed_run(&bed, BED_MS);
+    assert_int_equal(sim_bed_count(&bed, "{\"started\":\"1\"}"), 2);
+    assert_int_equal(apply(TESTBED_POWER_LOSS, "b", false), TESTBED_DONE); /* nothing ran there */
+    sim_bed_undo(&bed);
+    assert_int_equal(sim_bed_count(&bed, "b {"), 0);
+}
+
+/* Unless it is the taking back of a kill, a restart restarts what runs, whatever `on` says. */
+static void a_restart_of_what_runs_ends_it_first(void **state)
+{
+    (void)state;
+    assert_int_equal(sim_bed_start(&bed, "a", &teller_program, ""), TESTBED_DONE);
+    assert_int_equal(apply(TESTBED_PROCESS_RESTART, "a", true), TESTBED_DONE);
+    sim_bed_run(&bed, BED_MS);
+    assert_int_equal(sim_bed_count(&bed, "{\"started\":\"1\"}"), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +193,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_restart_runs_the_start_again, setup, teardown),
         cmocka_unit_test_setup_teardown(undoing_a_kill_starts_the_program_again, setup, teardown),
         cmocka_unit_test_setup_teardown(power_takes_the_program_and_the_link, setup, teardown),
+        cmocka_unit_test_setup_teardown(undoing_a_power_loss_brings_the_program_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_restart_of_what_runs_ends_it_first, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

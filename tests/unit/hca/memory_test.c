@@ -204,6 +204,29 @@ static void a_protection_domain_in_use_stays(void **state)
     hca_world_destroy(p.w);
 }
 
+/* Its user was not told of it yet: the key grants nothing. */
+static void a_window_that_waits_grants_nothing(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected("strict");
+    struct hca_host *peer = &p.w->host[1];
+    hca_mw mw;
+    uint32_t rkey;
+    assert_int_equal(hca_mw_open(peer->hca, peer->mr, HCA_WORLD_IOVA, 1000, HCA_ACCESS_REMOTE_WRITE,
+                                 0, &mw, &rkey),
+                     FABRIC_OK);
+    hca_mw_grant(peer->hca, mw, false);
+    hca_mw_grant(peer->hca, mw, true);
+    assert_int_equal(write_by(&p, rkey, HCA_WORLD_IOVA, 1000), FABRIC_WC_SUCCESS);
+    hca_mw_grant(peer->hca, mw, false);
+    memset(p.w->host[0].memory, 0x77, 1000);
+    memset(peer->memory, 0, 1000);
+    assert_int_equal(write_by(&p, rkey, HCA_WORLD_IOVA, 1000), FABRIC_WC_REM_ACCESS_ERR);
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(peer->memory[i], 0);
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +234,7 @@ int main(void)
         cmocka_unit_test(no_access_after_deregistration_and_the_value_is_not_given_out_again),
         cmocka_unit_test(keys_come_from_the_seed),
         cmocka_unit_test(a_window_lends_a_part_until_it_is_taken_back),
+        cmocka_unit_test(a_window_that_waits_grants_nothing),
         cmocka_unit_test(a_window_is_not_larger_or_more_than_it_says),
         cmocka_unit_test(nothing_lands_after_a_window_was_revoked),
         cmocka_unit_test(a_host_address_is_found_under_its_key),

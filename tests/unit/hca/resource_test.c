@@ -293,6 +293,53 @@ static void a_repeated_read_leaves_the_acknowledgement_of_a_younger_write(void *
     hca_world_destroy(p.w);
 }
 
+/* Memory goes back to its program with the queue pair, while answers of a READ are on the wire. */
+static void a_destroyed_queue_pair_lets_go_of_what_it_was_answering(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct hca_host *peer = &p.w->host[1];
+    memset(peer->memory, 0xaa, 512);
+    net_link_set_delay(net_node_port(peer->node, 1), MS, 0);
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 512, 1);
+    hca_world_run(p.w, MS / 2); /* the answer is under way */
+    hca_qp_destroy(peer->hca, p.qp[1]);
+    memset(peer->memory, 0xbb, 512);
+    assert_true(hca_world_wait(p.w, 0, 1, SECOND));
+    assert_int_equal(p.w->host[0].wcs[0].status, FABRIC_WC_SUCCESS);
+    for (int i = 0; i < 512; i++)
+        assert_int_equal(p.w->host[0].memory[i], 0xaa);
+    hca_world_destroy(p.w);
+}
+
+static void a_reset_frees_the_resources_of_reads_that_were_never_answered(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct hca_world *w = p.w;
+    hca_world_fill(w, 1, 0, 1u << 20, 9);
+    for (uint64_t i = 0; i < 4; i++)
+        hca_world_send(w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 1u << 20, i);
+    hca_world_run(w, 3000); /* all four are in the middle of it */
+    const struct qp_context *ctx =
+        context_by_number(w->host[1].hca, hca_world_number(w, 1, p.qp[1]));
+    assert_int_equal(ctx->rsp->unanswered, 4);
+    struct hca_qp_attr attr = {.state = FABRIC_QPS_RESET};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(hca_qp_modify(w->host[i].hca, p.qp[i], &attr, HCA_QP_STATE), FABRIC_OK);
+    for (int i = 0; i < RESPONDER_RESOURCES; i++)
+        assert_true(!ctx->answers[i] && !ctx->rsp->resources[i].used);
+    hca_world_run(w, SECOND);
+    assert_int_equal(hca_world_bring_up(w, 0, p.qp[0], HCA_QP_RC, &p.a), FABRIC_OK);
+    assert_int_equal(hca_world_bring_up(w, 1, p.qp[1], HCA_QP_RC, &p.b), FABRIC_OK);
+    for (uint64_t i = 0; i < 4; i++)
+        hca_world_send(w, 0, p.qp[0], HCA_WR_RDMA_READ, 0, 4096, i);
+    assert_true(hca_world_wait(w, 0, 4, SECOND));
+    assert_int_equal(w->host[0].wcs[3].status, FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(w, 0, 0, 1, 0, 4096));
+    hca_world_destroy(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -305,6 +352,8 @@ int main(void)
         cmocka_unit_test(a_new_read_displaces_the_repetition_of_an_old_one),
         cmocka_unit_test(a_repeated_read_is_not_taken_for_one_a_wrap_of_the_psns_ago),
         cmocka_unit_test(fewer_resources_change_nothing_for_reads_under_way),
-        cmocka_unit_test(a_repeated_read_leaves_the_acknowledgement_of_a_younger_write)};
+        cmocka_unit_test(a_repeated_read_leaves_the_acknowledgement_of_a_younger_write),
+        cmocka_unit_test(a_destroyed_queue_pair_lets_go_of_what_it_was_answering),
+        cmocka_unit_test(a_reset_frees_the_resources_of_reads_that_were_never_answered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

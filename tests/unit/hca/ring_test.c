@@ -12,7 +12,6 @@ static void a_receive_ring_is_first_in_first_out(void **state)
 {
     (void)state;
     struct hca_arena arena;
-    hca_arena_create(&arena, NULL, 0);
     struct recv_ring rq;
     struct recv_wqe out;
     struct hca_sge sges[2] = {{1, 10, 3}, {2, 20, 3}};

@@ -20,6 +20,17 @@ static void the_same_reason_is_said_once_a_minute(void **state)
     assert_string_equal(more, " (2 times more)");
 }
 
+static void a_fault_of_configuration_is_said_once_an_hour(void **state)
+{
+    (void)state;
+    struct rail_said said = {0};
+    char more[RAIL_SAID_MORE];
+    assert_true(rail_said_is_due(&said, ERR_PATH_MTU_SMALLER, "a", 0, more));
+    assert_false(rail_said_is_due(&said, ERR_PATH_MTU_SMALLER, "a", RAIL_SAID_AGAIN, more));
+    assert_true(rail_said_is_due(&said, ERR_PATH_MTU_SMALLER, "a", RAIL_SAID_STANDING, more));
+    assert_string_equal(more, " (1 times more)");
+}
+
 static void another_reason_is_said_at_once(void **state)
 {
     (void)state;
@@ -35,6 +46,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_reason_is_said_once_a_minute),
+        cmocka_unit_test(a_fault_of_configuration_is_said_once_an_hour),
         cmocka_unit_test(another_reason_is_said_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

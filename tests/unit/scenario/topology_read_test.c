@@ -159,6 +159,54 @@ static void what_does_not_fit_together_is_refused(void **state)
     refused("nodes: {a: {devices: {d: {ports: []}}}}\n", "ports: 1 to 255");
 }
 
+static void interfaces_have_a_mode_and_an_mtu(void **state)
+{
+    (void)state;
+    struct fixture f = read("subnets: {ib: {group_mtu: 4096}}\n"
+                            "nodes:\n"
+                            "  a: {control: ib0, ipoib: connected, netdev_mtu: 65520}\n"
+                            "  b: {netdev_mtu: 4092, ipoib: enhanced}\n");
+    assert_non_null(f.topology);
+    assert_int_equal(f.topology->subnets[0].group_mtu, FABRIC_MTU_4096);
+    assert_string_equal(f.topology->nodes[0].control, "ib0");
+    assert_int_equal(f.topology->nodes[0].devices[0].ports[0].ipoib, TOPOLOGY_IPOIB_CONNECTED);
+    assert_int_equal(f.topology->nodes[1].devices[0].ports[0].ipoib, TOPOLOGY_IPOIB_ENHANCED);
+    assert_null(f.topology->nodes[1].control);
+    arena_free(&f.arena);
+    refused("nodes: {a: {netdev_mtu: 4092}}\n", "has 2044 at most");
+    refused("nodes: {a: {ipoib: connected, netdev_mtu: 65521}}\n", "has 65520 at most");
+    refused("nodes: {a: {ipoib: fast}}\n", "datagram, connected, enhanced");
+    refused("ethernets: [lan]\nnodes: {a: {ipoib: connected}}\n", "ipoib is of InfiniBand ports");
+}
+
+static void dcb_says_what_is_lossless_and_what_decides(void **state)
+{
+    (void)state;
+    struct fixture f = read("ethernets: [lan]\n"
+                            "nodes:\n"
+                            "  a: {dcb: {pfc: [3, 5], trust: dscp, dscp: [{dscp: 26, priority: 5}],"
+                            " ets: [0, 0, 0, 1, 0, 2, 0, 0]}}\n"
+                            "  b: {dcb: {}}\n"
+                            "  c: lan\n");
+    assert_non_null(f.topology);
+    const struct fabric_dcb *dcb = &f.topology->nodes[0].devices[0].ports[0].dcb;
+    assert_true(dcb->present && dcb->trusts_dscp);
+    assert_int_equal(dcb->pfc_enabled, 1 << 3 | 1 << 5);
+    assert_int_equal(dcb->dscp_prio[26], 5);
+    assert_int_equal(dcb->dscp_prio[27], 3);
+    assert_int_equal(dcb->dscp_prio[63], 7);
+    assert_int_equal(dcb->ets_tc[5], 2);
+    dcb = &f.topology->nodes[1].devices[0].ports[0].dcb;
+    assert_true(dcb->present && !dcb->trusts_dscp && dcb->pfc_enabled == 0);
+    assert_false(f.topology->nodes[2].devices[0].ports[0].dcb.present);
+    arena_free(&f.arena);
+    refused("nodes: {a: {dcb: {pfc: [3]}}}\n", "dcb is of Ethernet ports");
+    refused("ethernets: [lan]\nnodes: {a: {dcb: {pfc: [8]}}}\n", "pfc");
+    refused("ethernets: [lan]\nnodes: {a: {dcb: {ets: [1]}}}\n", "each of 8 priorities");
+    refused("ethernets: [lan]\nnodes: {a: {dcb: {dscp: [{dscp: 64, priority: 1}]}}}\n", "dscp");
+    refused("ethernets: [lan]\nnodes: {a: {dcb: {trust: vlan}}}\n", "one of pcp, dscp");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +214,8 @@ int main(void)
         cmocka_unit_test(a_subnet_keeps_what_is_special_about_it),
         cmocka_unit_test(switches_links_and_devices_are_read),
         cmocka_unit_test(what_does_not_fit_together_is_refused),
+        cmocka_unit_test(interfaces_have_a_mode_and_an_mtu),
+        cmocka_unit_test(dcb_says_what_is_lossless_and_what_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -131,6 +131,7 @@ static void another_key_fails_on_both_sides(void **state)
     assert_false(wire_session_is_ready(p.client));
     size_t taken;
     assert_int_equal(wire_session_feed(p.client, shared, 1, &taken), ERR_FRAME_INVALID);
+    assert_int_equal(move(p.client, p.server, 100), ERR_AUTH_FAILED); /* it says why it leaves */
     close_pair(&p);
 }
 

@@ -97,7 +97,7 @@ static void a_switch_that_lost_its_tables_gets_them_again(void **state)
     mad_set_route(mad, path, 1);
     mad_switch_info_encode(mad_data(mad), &info);
     sma_send(s.sma, subnet_port(&s, "h0", 1), mad, LID_PERMISSIVE);
-    while (net_lft_get(leaf, 3) != NET_PORT_NONE)
+    while (net_lft_forwards(leaf, 3) != NET_PORT_NONE)
         assert_true(sim_step(s.sim));
     assert_false(subnet_walk_clean(s.net));
     sm_sweep(s.sm[0]);

@@ -325,6 +325,81 @@ static void a_stream_closed_while_connecting_is_gone(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
+static void without_a_link_nothing_passes_and_nothing_is_lost(void **state)
+{
+    char buf[64];
+    bool over;
+    (void)state;
+    open_one();
+    stream_host_set_link(little.b, false);
+    stream_host_set_link(little.b, false);
+    assert_int_equal(little_stream_send(&little, 0, "hello", 5), 5);
+    little_stream_run(&little, 30 * SECOND);
+    assert_int_equal(little_stream_recv(&little, 1, buf, sizeof(buf), &over), 0);
+    stream_host_set_link(little.a, false);
+    stream_host_set_link(little.b, true);
+    little_stream_run(&little, 30 * SECOND);
+    assert_int_equal(little_stream_recv(&little, 1, buf, sizeof(buf), &over), 0);
+    stream_host_set_link(little.a, true);
+    little_stream_run(&little, 130 * SECOND); /* when its back-off ends */
+    assert_int_equal(little_stream_drain(&little, 1, buf, sizeof(buf), &over), 5);
+}
+
+static void who_has_no_link_reaches_nobody_but_itself(void **state)
+{
+    struct stream *stream;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct little_end *end = &little.ends[0];
+        memset(end, 0, sizeof(*end));
+        stream_host_set_link(i ? little.b : little.a, false);
+        uint64_t before = sim_now(little.sim);
+        little_stream_connect(&little);
+        little_stream_run(&little, 10 * SECOND);
+        assert_int_equal(end->error, ERR_UNREACHABLE);
+        assert_in_range(end->time - before, 3 * SECOND, 4 * SECOND);
+        little_stream_close(&little, 0, true);
+        stream_host_set_link(little.a, true);
+    }
+    memset(&little.ends[0], 0, sizeof(little.ends[0]));
+    assert_int_equal(stream_connect(little.b, "b:7000", &little.owner, 0, &stream), FABRIC_OK);
+    little.ends[0].stream = stream;
+    little_stream_run(&little, SECOND);
+    assert_int_equal(little.ends[0].connected, 1);
+}
+
+/* ns until a megabyte is through. */
+static uint64_t time_of_a_megabyte(uint32_t a, uint32_t b)
+{
+    static char block[65536];
+    struct little_stream one;
+    size_t sent = 0, got = 0;
+    bool over;
+    little_stream_open(&one, 7);
+    stream_host_set_mtu(one.a, a);
+    stream_host_set_mtu(one.b, b);
+    uint64_t before = sim_now(one.sim);
+    while (got < 1u << 20) {
+        size_t left = (1u << 20) - sent;
+        sent += little_stream_send(&one, 0, block, left < sizeof(block) ? left : sizeof(block));
+        little_stream_run(&one, 1000);
+        got += little_stream_recv(&one, 1, block, sizeof(block), &over);
+    }
+    uint64_t took = sim_now(one.sim) - before;
+    little_stream_down(&one);
+    return took;
+}
+
+static void small_packets_take_longer_and_the_smaller_end_decides(void **state)
+{
+    (void)state;
+    uint64_t plain = time_of_a_megabyte(0, 0), large = time_of_a_megabyte(65520, 65520);
+    uint64_t small = time_of_a_megabyte(2044, 2044), mixed = time_of_a_megabyte(65520, 2044);
+    assert_true(plain <= large);
+    assert_true(small > large + 50000);
+    assert_true(mixed > large + 50000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +418,9 @@ int main(void)
         TEST(a_cut_breaks_both_ends_and_only_the_streams_between_them),
         TEST(a_host_that_lost_power_tells_nobody),
         TEST(a_stream_closed_while_connecting_is_gone),
+        TEST(without_a_link_nothing_passes_and_nothing_is_lost),
+        TEST(who_has_no_link_reaches_nobody_but_itself),
+        TEST(small_packets_take_longer_and_the_smaller_end_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,12 +56,24 @@ static void what_the_driver_does_not_have_is_einval(void **state)
     assert_int_equal(port.netdev_mtu, 2044);
 }
 
+static void a_larger_broadcast_group_allows_larger_datagrams(void **state)
+{
+    (void)state;
+    struct sysfs_port port = {.netdev_mtu = 4092, .ipoib_group_mtu = 4092};
+    assert_int_equal(put(&port, "mtu", "4093"), ERR_INVALID_ARGUMENT);
+    assert_int_equal(put(&port, "mtu", "4092"), FABRIC_OK);
+    assert_int_equal(put(&port, "mode", "connected"), FABRIC_OK);
+    assert_int_equal(put(&port, "mode", "datagram"), FABRIC_OK);
+    assert_int_equal(port.netdev_mtu, 4092);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mode_brings_its_mtu),
         cmocka_unit_test(the_mtu_has_the_limits_of_the_mode),
         cmocka_unit_test(what_the_driver_does_not_have_is_einval),
+        cmocka_unit_test(a_larger_broadcast_group_allows_larger_datagrams),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

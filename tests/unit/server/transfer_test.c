@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "src/server/server.h"
+#include "tests/support/memkv_pair.h"
+#include "tests/support/small_world_inside.h"
+
+#define PUT "\"op\":\"put\",\"size\":100000,\"seed\":7,\"key\":"
+#define GET "\"op\":\"get\",\"size\":100000,\"seed\":7,\"key\":"
+
+/* The completion queue is as deep as the contract asks: no more posts are under way than it holds,
+ * and who found it full goes on when somebody's completion made room. */
+static void no_more_is_posted_than_the_completion_queue_holds(void **state)
+{
+    (void)state;
+    struct small_world *w = pair_new("rdma");
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND));
+    struct server *s = w->nodes[PAIR_SERVER]->state;
+    s->posts[0] = RAIL_CQ_DEPTH - 1; /* as others' posts would leave it */
+    small_delay(w, SECOND / 1000);
+    small_command(w, PAIR_CLIENT, "{\"id\":77," PUT "\"a\"}");
+    small_command(w, PAIR_CLIENT, "{\"id\":88," PUT "\"b\"}");
+    for (uint32_t i = 0; i < 40; i++) {
+        small_run(w, SECOND / 2000);
+        assert_true(s->posts[0] <= RAIL_CQ_DEPTH);
+    }
+    pair_has(pair_do(w, GET "\"a\""), "\"equal\":true");
+    pair_has(pair_do(w, GET "\"b\""), "\"equal\":true");
+    assert_int_equal(s->posts[0], RAIL_CQ_DEPTH - 1);
+    small_world_free(w);
+}
+
+/* A refused post never left: it is posted again, or it ends by name. */
+static void a_refused_post_is_no_lost_one(void **state)
+{
+    (void)state;
+    for (uint32_t nth = 1; nth <= 4; nth++) {
+        struct small_world *w = pair_new("rdma");
+        assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND));
+        small_fail(w, PAIR_SERVER, FABRIC_OP_QP_POST_SEND, nth, 1, ERR_QUEUE_FULL);
+        const char *line = pair_do(w, PUT "\"a\"");
+        /* With nothing under way no completion would ever go on with it. */
+        pair_has(line, nth == 1 ? "\"class\":\"failed:queue_full\"" : "\"class\":\"rdma\"");
+        pair_round(w, "rdma");
+        struct server *s = w->nodes[PAIR_SERVER]->state;
+        assert_int_equal(s->posts[0], 0);
+        assert_int_equal(s->counters.tag_mismatches, 0);
+        small_world_free(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_more_is_posted_than_the_completion_queue_holds),
+        cmocka_unit_test(a_refused_post_is_no_lost_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
