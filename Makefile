@@ -23,11 +23,11 @@ ifeq ($(filter $(VARIANT),$(VARIANTS)),)
 $(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
 endif
 
-LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0
+LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0 libmicrohttpd libmnl liburing
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LIB_LINK := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
-TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka 2>/dev/null)
-MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka)
+TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka libssl 2>/dev/null)
+MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka libssl)
 
 # Assertions stay on in every variant: nothing here defines NDEBUG.
 BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(OPT_$(VARIANT)) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)
@@ -35,7 +35,8 @@ LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
 HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
-                 src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c)
+                 src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c \
+             fabric_hw/os/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
@@ -51,7 +52,10 @@ PROGRAMS := $(patsubst programs/%.c,$(B)/%,$(PROGRAM_SRC))
 UNIT := $(patsubst %.c,$(B)/%,$(UNIT_SRC))
 BENCH := $(patsubst %.c,$(B)/%,$(BENCH_SRC))
 SHOW := $(patsubst %.c,$(B)/%,$(SHOW_SRC))
-CONFORMANCE := $(if $(CONFORMANCE_SRC),$(B)/tests/conformance/conformance)
+# One suite; each fabric that runs it adds its bench.
+CONFORMANCE_KIT := $(filter-out %_bench.c,$(CONFORMANCE_SRC))
+CONFORMANCE := $(if $(CONFORMANCE_SRC),$(B)/tests/conformance/conformance \
+                                       $(B)/tests/conformance/conformance_os)
 TESTS := $(UNIT) $(CONFORMANCE)
 PLAIN := $(if $(filter release,$(VARIANT)),$(patsubst programs/%.c,build/%,$(PROGRAM_SRC)))
 
@@ -105,7 +109,7 @@ bench: $(BENCH) ## run the benchmarks (measured / limit); never part of check
 requirements: ## which requirement is proven by what
 	@ci/requirements
 
-demo: ## install what is missing, build, run the five showpiece scenarios, say what happened
+demo: ## install what is missing, build, show the scenarios and a real server, say what happened
 	@ci/deps check
 	@ci/demo
 
@@ -164,7 +168,9 @@ $(UNIT) $(BENCH) $(SHOW): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUS
 # These run the programs.
 $(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)
 
-$(CONFORMANCE): $(call obj,$(CONFORMANCE_SRC) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources
+$(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
+$(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c)
+$(CONFORMANCE): $(call obj,$(CONFORMANCE_KIT) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources
 	$(call say,LD $@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)

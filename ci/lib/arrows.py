@@ -20,6 +20,7 @@ MAY_KNOW = {
     "src/rail": {"src/fabric", "src/config"},
     **{room: _LOW | {"include/memkv"} for room in _MIDDLE},
     **{room: _LOW | {"include/memkv", "src/rail"} for room in ("src/server", "src/client", "src/net")},
+    "src/server": _LOW | {"include/memkv", "src/rail", "src/admin"},  # it serves those pages
     "src/cli": _LOW | _MIDDLE,
     "fabric_sim/world": {"src/fabric"},
     "fabric_sim/hca": {"src/fabric", "fabric_sim/world"},
@@ -27,6 +28,7 @@ MAY_KNOW = {
     "fabric_hw/os": {"src/fabric"},
     "fabric_hw/rdma": {"src/fabric", "fabric_hw/os"},
 }
+BUILT = ("src/", "fabric_sim/", "fabric_hw/")  # whose objects are looked into
 _HOUSE = set(MAY_KNOW)
 MAY_KNOW["programs"] = _HOUSE
 MAY_KNOW["tests"] = _HOUSE
@@ -52,13 +54,27 @@ _JSON = r"json_\w+|jsonp_\w+"
 _YAML = r"yaml_\w+"
 _XML = r"xml\w+"
 _PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|stdout|stderr"
+# What the adapter to the operating system is there to call; no ibv_, and nothing that sleeps.
+_SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockopt|getsockname"
+            r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
+_WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|signalfd|poll"
+_THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
+_DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
+         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
+_CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
+_OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
+
+_OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "libmnl/libmnl.h",
+               "liburing.h", "linux/*", "microhttpd.h", "netdb.h", "netinet/*", "poll.h",
+               "pthread.h", "signal.h", "sys/*", "time.h", "unistd.h"}
 
 HEADERS = {
     "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
+    "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
 }
 SYMBOLS = {
     "src": [_PLAIN, _CRYPTO, _JSON],
@@ -66,6 +82,7 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
+    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES],
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
@@ -148,7 +165,7 @@ def read_objects(tree):
     by_object = {}
     for path in tree.code():
         built = tree.objects / (path[:-2] + ".o")
-        if path.endswith(".c") and path.startswith(("src/", "fabric_sim/")) and built.exists():
+        if path.endswith(".c") and path.startswith(BUILT) and built.exists():
             by_object[str(built)] = path
     return {by_object[name]: symbols for name, symbols in nm(list(by_object)).items()}
 

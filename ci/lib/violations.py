@@ -38,6 +38,12 @@ ARROWS = [
     ("src includes a clock", {"src/client/v.c": _c("#include <time.h>\n")}, "through the contract"),
     ("the simulator includes threads", {"fabric_sim/hca/v.c": _c("#include <pthread.h>\n")},
      "through the contract"),
+    ("the operating system's adapter includes the server",
+     _includes("fabric_hw/os/v.c", "src/server/v.h"), "may not know"),
+    ("the operating system's adapter includes the simulator",
+     _includes("fabric_hw/os/v.c", "fabric_sim/v.h"), "may not know"),
+    ("the operating system's adapter includes verbs",
+     {"fabric_hw/os/v.c": _c("#include <infiniband/verbs.h>\n")}, "through the contract"),
     ("C code outside every room", {"elsewhere/v.c": _c("")}, "outside every room"),
 ]
 
@@ -63,6 +69,10 @@ SYMBOLS = [
                                            "pthread_mutex_lock(0)"), "needs pthread_mutex_lock"),
     ("the simulator sleeps", _calls("fabric_sim/v.c", "unsigned sleep(unsigned)", "sleep(1)"),
      "needs sleep"),
+    ("the operating system's adapter needs verbs",
+     _calls("fabric_hw/os/v.c", "int ibv_fork_init(void)", "ibv_fork_init()"), "needs ibv_fork_init"),
+    ("the operating system's adapter sleeps", _calls("fabric_hw/os/v.c", "unsigned sleep(unsigned)",
+                                                     "sleep(1)"), "needs sleep"),
     ("a hidden arrow: the store calls the server without its header",
      {**_calls("src/store/v.c", "int above(void)", "above()"),
       "src/server/v.c": _c("int above(void);\n\nint above(void)\n{\n    return 0;\n}\n")},

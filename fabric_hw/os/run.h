@@ -5,7 +5,7 @@
  *
  *     error = os_run_start(f, &init, &run);
  *     os_run_tell(run, "{\"id\":1,\"op\":\"put\",...}");
- *     end = os_run_until(run, FABRIC_FOREVER);     calls done() after every event
+ *     end = os_run_until(run, FABRIC_FOREVER);     asks done() before it waits
  *     os_run_stop(run);
  *     fabric_destroy(f);
  *
@@ -36,8 +36,7 @@ struct os_run_init {
     const char *config; /* text; needed only during the start */
     size_t config_length;
     struct fabric_report_sink sink; /* called in the loop's thread, also during the start */
-    /* Whether the run is to end now; asked before it waits and after every event and command. Null:
-     * never. */
+    /* Whether the run is to end now; asked before it waits and after every command. Null: never. */
     bool (*done)(void *context);
     /* A signal came: how the program is told, one line for its command, which is copied; null: the
      * run ends at once. A null function: signals keep their usual effect. */

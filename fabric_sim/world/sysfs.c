@@ -438,8 +438,10 @@ static void describe(struct walk *walk)
         leave(walk, outer);
     }
     if (enter(walk, "module", &outer)) {
-        if (view->ipoib_module && enter(walk, "ib_ipoib", &inner))
+        if (view->ipoib_module && enter(walk, "ib_ipoib", &inner)) {
+            file(walk, "initstate", "live\n"); /* loaded, not built in */
             leave(walk, inner);
+        }
         leave(walk, outer);
     }
 }

@@ -7,8 +7,9 @@
 
 #define PAGE 4096u
 
-static void deregister(struct client *c, struct client_buffer *b)
+void client_buffer_deregister(struct client *c, struct client_buffer *b)
 {
+    assert(c && b);
     for (uint32_t i = 0; i < c->rail_count; i++) {
         const struct rail *rail = &c->rails[i];
         if (b->epoch[i] && b->epoch[i] == rail->epoch && rail->device.id)
@@ -46,7 +47,7 @@ bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t s
     uint8_t *memory = aligned_alloc((size_t)align, (size_t)larger);
     if (!memory)
         return false;
-    deregister(c, b);
+    client_buffer_deregister(c, b);
     free(b->memory);
     b->memory = memory;
     b->size = larger;
@@ -54,26 +55,42 @@ bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t s
     return true;
 }
 
-enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
-                                     uint64_t length, uint32_t access, uint64_t cookie,
-                                     fabric_window *window)
+void client_buffer_adopt(struct client *c, struct client_buffer *b, void *memory, uint64_t size)
 {
-    assert(c && b && rail < c->rail_count && length && length <= b->size);
+    assert(c && b && memory && size);
+    uint64_t align = alignment(c);
+    *b = (struct client_buffer){.memory = memory, .size = size};
+    b->iova = draw_iova(c, align) + ((uintptr_t)memory & (align - 1));
+}
+
+enum fabric_error client_buffer_register(struct client *c, struct client_buffer *b, uint32_t rail)
+{
+    assert(c && b && rail < c->rail_count);
     struct rail *r = &c->rails[rail];
-    if (b->epoch[rail] != r->epoch) {
-        const struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST,
-                                            .addr = b->memory,
-                                            .length = b->size,
-                                            .iova = b->iova,
-                                            .access = FABRIC_ACCESS_LOCAL_WRITE};
-        struct fabric_mr_keys keys;
-        enum fabric_error error =
-            fabric_mr_register(c->fabric, r->device, &init, &b->mr[rail], &keys);
-        if (error)
-            return error;
+    if (b->epoch[rail] == r->epoch)
+        return FABRIC_OK;
+    const struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST,
+                                        .addr = b->memory,
+                                        .length = b->size,
+                                        .iova = b->iova,
+                                        .access = FABRIC_ACCESS_LOCAL_WRITE};
+    struct fabric_mr_keys keys;
+    enum fabric_error error = fabric_mr_register(c->fabric, r->device, &init, &b->mr[rail], &keys);
+    if (!error)
         b->epoch[rail] = r->epoch;
-    }
-    return fabric_window_open(c->fabric, b->mr[rail], b->iova, length, access, cookie, window);
+    return error;
+}
+
+enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
+                                     uint64_t offset, uint64_t length, uint32_t access,
+                                     uint64_t cookie, fabric_window *window)
+{
+    assert(c && b && length && offset <= b->size && length <= b->size - offset);
+    enum fabric_error error = client_buffer_register(c, b, rail);
+    if (error)
+        return error;
+    return fabric_window_open(c->fabric, b->mr[rail], b->iova + offset, length, access, cookie,
+                              window);
 }
 
 void client_buffer_free(struct client_buffer *b)

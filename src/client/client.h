@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client's inside.
+ * The client's inside. What its users see is api.h.
  *
- * program.c    start, stop, dispatch of events, the turn that ends each of them
- * peer.c       one server: its control stream, reconnection, falling back
- * link.c       one rail towards one server: queue pair, generation, readiness
+ * core.c       start, stop, dispatch of events, the turn that ends each of them
+ * request.c    the requests of the user: submitted, cancelled, completed; their memory
+ * pool.c       which connection serves a key: server, lane, member of the pool
+ * peer.c       one connection: its control stream, reconnection, falling back
+ * link.c       one rail over one connection: queue pair, generation, readiness
+ * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation
  * buffer.c     memory that peers may be lent
- * job.c        commands of the driver, made of operations
- * file.c       the node's files that jobs read and write
  * status.c     what the client tells about itself
+ *
+ * program.c, job.c and file.c are a user: they make requests of a driver's commands.
  *
  * Nothing acts on an operation from inside another one's change: changes mark what they concern,
  * and the turn at the end of the event works the marks off.
@@ -17,17 +20,14 @@
 #ifndef SRC_CLIENT_CLIENT_H
 #define SRC_CLIENT_CLIENT_H
 
-#include <jansson.h>
-
-#include "src/config/client_config.h"
-#include "src/fabric/program.h"
+#include "src/client/api.h"
 #include "src/rail/backoff.h"
 #include "src/rail/pair.h"
 #include "src/rail/said.h"
 #include "src/wire/channel.h"
 
-#define CLIENT_OPERATIONS 16u
-#define CLIENT_JOBS 64u
+#define CLIENT_OPERATION_PAGE 16u                  /* positions that are allocated together */
+#define CLIENT_PEERS 1024u                         /* connections: servers x lanes x pool */
 #define CLIENT_ATTEMPTS 16u                        /* of one operation */
 #define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
@@ -42,18 +42,24 @@ enum client_cookie {
     CLIENT_DEADLINE,     /* operation */
     CLIENT_START_WAIT,
     CLIENT_REQUERY,
-    CLIENT_IO, /* job */
     CLIENT_QUEUE_PAIR,
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
 };
 
 struct client_buffer {
-    uint8_t *memory; /* page-aligned */
-    uint64_t size;   /* bytes */
+    uint8_t *memory;
+    uint64_t size; /* bytes */
     uint64_t iova;
     fabric_mr mr[RAIL_MAX];
     uint32_t epoch[RAIL_MAX]; /* the rail's when it was registered; 0: not */
+};
+
+struct client_memory {
+    struct client_buffer buffer; /* of the caller's memory */
+    uint32_t users;              /* open requests in it */
+    bool of_request;             /* ends with the only one */
+    struct client_memory *next, **link;
 };
 
 enum client_link_state {
@@ -97,8 +103,15 @@ enum client_peer_state {
     CLIENT_PEER_READY,      /* it said WELCOME */
 };
 
+/* One connection. A server's lanes share nothing, so each has connections of its own: the first
+ * carries the links and whatever goes over TCP, the others of the pool only the latter. */
 struct client_peer {
-    uint32_t index;
+    uint32_t index;        /* in client.peers */
+    uint32_t server;       /* in config.servers */
+    uint32_t lane, member; /* of the server; of the lane's pool */
+    uint32_t under_way;    /* operations with data that it serves */
+    uint32_t operations;   /* as many the server takes at once */
+    bool holds;            /* others wait for their end */
     enum client_peer_state state;
     enum fabric_error reason;
     struct wire_channel *channel;
@@ -120,23 +133,31 @@ enum client_operation_state {
     CLIENT_LENDING,  /* its window is being opened */
     CLIENT_SENT,     /* the server has it */
     CLIENT_REVOKING, /* the attempt is over, but its window may still be touched */
-    CLIENT_DONE,     /* nothing can touch the buffer any more; the job takes it */
+    CLIENT_DONE,     /* nothing can touch the memory any more; its completion can be drained */
 };
 
 struct client_operation {
     enum client_operation_state state;
     uint32_t slot, serial;
-    bool kicked; /* something changed that a queued operation waits for */
+    client_request_id request;
+    uint64_t cookie;    /* the user's */
+    uint32_t next_free; /* FREE: position of the next free one */
+    struct client_operation *next_done;
+    bool kicked;  /* something changed that a queued operation waits for */
+    bool held;    /* QUEUED: its connection has enough under way */
+    bool counted; /* among what its connection has under way */
     enum wire_type type;
-    uint32_t peer;
+    uint32_t server, peer;
+    bool bound; /* to this connection: what went out on it may still take effect there */
     uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
-    struct client_buffer *buffer;
-    uint32_t length; /* PUT: of the value; GET: room, then what came */
+    struct client_memory *memory; /* null: it moves no data, or has not needed any */
+    uint8_t *data;                /* in it */
+    uint32_t length;              /* PUT: of the value; GET: room, then what came */
     uint32_t room;
     uint64_t deadline; /* ns, monotonic */
     fabric_timer timer;
-    bool timer_set, expired;
+    bool timer_set, expired, cancelled;
     uint32_t attempts;
 
     uint64_t id; /* of this attempt: a late answer to an earlier one finds nothing */
@@ -145,36 +166,56 @@ struct client_operation {
     fabric_window window; /* id 0: none open or opening */
     uint32_t next;        /* bulk sent or received */
     struct wire_tag tag;
-    bool answered; /* GET over TCP: RESULT came, bulk follows */
-    bool prepared; /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
-    bool doubt;    /* the answer to a COMMIT was lost: no failure is told before the deadline */
+    bool answered;  /* GET over TCP: RESULT came, bulk follows */
+    bool prepared;  /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
+    bool doubt;     /* the answer to a COMMIT was lost: no failure is told before the deadline */
+    uint32_t batch; /* sent together: the serial of its first one */
+    bool lent;      /* LENDING: the window is open under `rkey`, others of the batch's are not */
+    uint32_t rkey;
     bool revoking; /* the window goes ahead of the end of the attempt */
 
     enum fabric_error error; /* of the attempt, then of the operation */
     char detail[WIRE_DETAIL];
     bool retry;
     bool found;
-    uint32_t job;   /* whose it is */
-    uint32_t block; /* which part of the job */
+    bool refused;    /* at once: no server has heard of it */
+    uint32_t needed; /* bytes, after buffer_too_small */
+};
+
+enum client_choice {
+    CLIENT_CHOICE_WAIT, /* something is under way that will kick this operation */
+    CLIENT_CHOICE_FAIL, /* nothing is: fail by name, at once */
+    CLIENT_CHOICE_TCP,
+    CLIENT_CHOICE_RC,
+};
+
+struct client_server {
+    uint64_t seed;  /* placement */
+    uint32_t lanes; /* as it said last; 0: not yet */
 };
 
 struct client_counters {
     uint64_t operations, failed, retries, fallbacks, stale, rdma_bytes, tcp_bytes;
 };
 
-struct client_job;
-
 struct client {
     struct fabric *fabric;
-    struct fabric_report_sink sink;
+    struct fabric_report_sink sink; /* report may be null */
     struct client_config config;
     struct rail rails[RAIL_MAX];
     uint32_t rail_count;
-    struct client_peer peers[CONFIG_MAX_SERVERS];
-    uint64_t seeds[CONFIG_MAX_SERVERS]; /* placement */
-    struct client_operation operations[CLIENT_OPERATIONS];
-    struct client_buffer buffers[CLIENT_OPERATIONS]; /* one for each position */
-    struct client_job *jobs[CLIENT_JOBS];
+    struct client_server servers[CONFIG_MAX_SERVERS];
+    struct client_peer *peers[CLIENT_PEERS]; /* the first ones: lane 0 of every server */
+    uint32_t peer_count;
+    struct client_operation *operations[CLIENT_OPERATIONS / CLIENT_OPERATION_PAGE]; /* pages */
+    uint32_t operation_room; /* positions in them */
+    uint32_t operation_end;  /* positions from here on were never used */
+    uint32_t open;           /* positions in use */
+    uint32_t first_free;     /* operation_end: none */
+    bool kicked;             /* an operation is */
+    struct client_operation *done_first, **done_end;
+    uint32_t done_count;
+    struct client_memory *memories;
     uint32_t serial, rotation;
     uint8_t instance[WIRE_INSTANCE_BYTES];
     bool tick_missed; /* could not be set: tried again at every event */
@@ -185,19 +226,43 @@ struct client {
 uint64_t client_cookie(enum client_cookie kind, uint32_t slot, uint32_t serial);
 uint32_t client_cookie_slot(uint64_t cookie);
 uint64_t client_now(struct client *c);
-/* Hands the object to the driver and releases it. */
+/* Hands the object to whoever listens and releases it. */
 void client_report(struct client *c, json_t *object);
+/* Works off what was marked, then sends what was queued. */
+void client_turn(struct client *c);
 
 /* ------------------------------------------------------------------ buffer.c */
 
 /* At least `size` bytes; nothing may be lent of it. False without memory. */
 bool client_buffer_reserve(struct client *c, struct client_buffer *b, uint64_t size);
-/* Begins to lend `length` bytes to the peer at the other end of a rail; WINDOW_OPENED follows. */
+/* Makes it the memory of somebody else. */
+void client_buffer_adopt(struct client *c, struct client_buffer *b, void *memory, uint64_t size);
+/* Registers it with a rail unless it is. */
+enum fabric_error client_buffer_register(struct client *c, struct client_buffer *b, uint32_t rail);
+/* Ends its registrations. Nothing may be lent of it. */
+void client_buffer_deregister(struct client *c, struct client_buffer *b);
+/* Begins to lend `length` bytes from `offset` on to the peer at the other end of a rail;
+ * WINDOW_OPENED follows. */
 enum fabric_error client_buffer_lend(struct client *c, struct client_buffer *b, uint32_t rail,
-                                     uint64_t length, uint32_t access, uint64_t cookie,
-                                     fabric_window *window);
-/* After the devices were closed. */
+                                     uint64_t offset, uint64_t length, uint32_t access,
+                                     uint64_t cookie, fabric_window *window);
+/* Memory of its own, after the devices were closed. */
 void client_buffer_free(struct client_buffer *b);
+
+/* ------------------------------------------------------------------ pool.c */
+
+/* A connection for what it says; opens it at its first use. Null without memory, or with too many
+ * of them. */
+struct client_peer *client_pool_get(struct client *c, uint32_t server, uint32_t lane,
+                                    uint32_t member);
+/* The first connection to the lane that serves the key, as far as is known; null as above. */
+struct client_peer *client_pool_first(struct client *c, const struct client_operation *op);
+/* One of its lane's connections for the next transfer over TCP; `first` when no other is ready. */
+struct client_peer *client_pool_member(struct client *c, struct client_peer *first);
+/* What a WELCOME says about lanes. */
+void client_pool_lanes(struct client *c, struct client_peer *p, uint32_t lanes);
+/* The server as configured. */
+const char *client_peer_address(const struct client *c, const struct client_peer *p);
 
 /* ------------------------------------------------------------------ peer.c */
 
@@ -207,8 +272,10 @@ void client_peer_timer(struct client *c, uint64_t cookie);
 /* What is due without a timer: those that could not be set, and silence. */
 void client_peer_tick(struct client *c, struct client_peer *p);
 void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error);
-/* False when the connection is lost by now. */
+/* Queues it for the end of the turn. False when the connection is lost by now. */
 bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* Sends what is queued; the connection may be lost by then. */
+void client_peer_flush(struct client *c, struct client_peer *p);
 /* Something changed: falls back when no rail is left, and wakes what waits for this server. */
 void client_peer_judge(struct client *c, struct client_peer *p);
 /* The same, but nothing is known to have changed: wakes only when it then falls back. */
@@ -245,14 +312,31 @@ void client_rail_report(struct client *c, uint32_t rail);
 void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event);
 bool client_link_in_progress(const struct client_peer *p);
 
+/* ------------------------------------------------------------------ way.c */
+
+/* Where a queued operation goes now; sets its connection and rail. FAIL: its error is set. */
+enum client_choice client_operation_choose(struct client *c, struct client_operation *op);
+
 /* ------------------------------------------------------------------ operation.c */
 
-/* A free position with room for `room` bytes in its buffer, or null. It becomes QUEUED by
- * client_operation_start. */
-struct client_operation *client_operation_new(struct client *c, enum wire_type type, uint32_t room);
+/* A put or a get. */
+bool client_has_data(const struct client_operation *op);
+
+/* Room for so many more than are in use. False without memory. */
+bool client_operation_reserve(struct client *c, uint32_t more);
+/* A position below operation_end. */
+struct client_operation *client_operation_at(const struct client *c, uint32_t slot);
+/* A free position; room was reserved. Becomes QUEUED by client_operation_start. */
+struct client_operation *client_operation_new(struct client *c, enum wire_type type);
+void client_operation_free(struct client *c, struct client_operation *op);
 void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout);
-/* One step of the turn; true when something was done. */
-bool client_operation_step(struct client *c, struct client_operation *op);
+/* It is over: nothing can touch its memory any more. */
+void client_operation_done(struct client *c, struct client_operation *op);
+void client_operation_kick(struct client *c, struct client_operation *op);
+/* Wakes every operation that waits for this connection. */
+void client_operations_kick(struct client *c, const struct client_peer *p);
+/* One step of the turn. */
+void client_operation_step(struct client *c, struct client_operation *op);
 /* The attempt is over: revokes, then tries again or is done. */
 void client_attempt_end(struct client *c, struct client_operation *op, enum fabric_error error,
                         const char *detail, bool retry);
@@ -265,17 +349,17 @@ void client_operation_lent(struct client *c, const struct fabric_event *event);
 void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window);
 void client_operation_deadline(struct client *c, uint64_t cookie);
 void client_pump_bulk(struct client *c, struct client_peer *p);
-/* The class of decisions: "rdma", "fell_back", "refused:no_lid", ...; `out` has 80 bytes. */
-void client_class(const struct client *c, enum fabric_error error, enum wire_way way, char *out);
+/* Over RDMA, or what `op` would have used if it moved data. */
+enum client_transport client_operation_transport(const struct client *c,
+                                                 const struct client_operation *op);
 
-/* ------------------------------------------------------------------ job.c, file.c, status.c */
+/* ------------------------------------------------------------------ request.c */
 
-void client_command(struct client *c, const char *json);
-/* One step of the turn; true when something was done. */
-bool client_job_step(struct client *c, uint32_t slot);
-void client_job_operation(struct client *c, struct client_operation *op);
-void client_job_io(struct client *c, const struct fabric_io_done *done);
-void client_jobs_free(struct client *c);
-json_t *client_status(const struct client *c);
+/* Sees to it that an operation that uses RDMA has memory to lend. */
+enum fabric_error client_memory_for(struct client *c, struct client_operation *op);
+/* Ends what was registered for this operation only. */
+void client_memory_end(struct client *c, struct client_operation *op);
+/* After the devices were closed. */
+void client_memories_free(struct client *c);
 
 #endif

@@ -32,10 +32,11 @@ static void report_link(struct client *c, const struct client_peer *p, uint32_t 
 {
     const struct client_link *l = &p->links[rail];
     bool up = l->state == CLIENT_LINK_UP;
-    client_report(c, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s}", "event", "link", "rail", (int)rail,
-                               "state", up ? "up" : "down", "reason", error_name(l->reason),
-                               "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer",
-                               c->config.servers[p->index]));
+    client_report(c,
+                  json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:i}", "event", "link", "rail",
+                            (int)rail, "state", up ? "up" : "down", "reason", error_name(l->reason),
+                            "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer",
+                            client_peer_address(c, p), "lane", (int)p->lane));
 }
 
 bool client_link_in_progress(const struct client_peer *p)
@@ -63,8 +64,8 @@ static void close_probe(struct client *c, uint32_t rail, struct client_link *l)
 static void restart_operations(struct client *c, const struct client_peer *p, uint32_t rail,
                                enum fabric_error reason)
 {
-    for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
-        struct client_operation *op = &c->operations[i];
+    for (uint32_t i = 0; i < c->operation_end; i++) {
+        struct client_operation *op = client_operation_at(c, i);
         bool under_way = (op->state == CLIENT_SENT && !op->prepared) || op->state == CLIENT_LENDING;
         if (under_way && op->peer == p->index && op->way == WIRE_WAY_RC && op->rail == rail)
             client_attempt_end(c, op, reason, "the link ended", true);
@@ -119,7 +120,7 @@ static void give_up(struct client *c, struct client_peer *p, uint32_t rail,
     snprintf(m.detail, sizeof m.detail, "%s", detail);
     if (rail_said_is_due(&l->said, reason, detail, client_now(c), more))
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: RDMA refused: %s: %s%s",
-                 c->config.servers[p->index], rail, error_name(reason), detail, more);
+                 client_peer_address(c, p), rail, error_name(reason), detail, more);
     client_link_end(c, p, rail, reason, detail, true);
     client_peer_send(c, p, &m);
     client_peer_judge(c, p);
@@ -134,7 +135,7 @@ static enum fabric_error lend_probe(struct client *c, const struct client_peer *
     if (!client_buffer_reserve(c, &l->probe, PROBE_BYTES))
         return ERR_RESOURCES_EXHAUSTED;
     enum fabric_error error = client_buffer_lend(
-        c, &l->probe, rail, PROBE_BYTES, FABRIC_ACCESS_REMOTE_READ | FABRIC_ACCESS_REMOTE_WRITE,
+        c, &l->probe, rail, 0, PROBE_BYTES, FABRIC_ACCESS_REMOTE_READ | FABRIC_ACCESS_REMOTE_WRITE,
         client_cookie(CLIENT_PROBE_WINDOW, place, l->generation), &l->probe_window);
     l->probe_epoch = c->rails[rail].epoch;
     return error;
@@ -173,7 +174,7 @@ void client_link_lent(struct client *c, const struct fabric_event *event)
 {
     assert(c && event && event->type == FABRIC_EVENT_WINDOW_OPENED);
     uint64_t cookie = event->u.window.cookie;
-    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    struct client_peer *p = c->peers[client_cookie_slot(cookie) / RAIL_MAX];
     uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
     struct client_link *l = &p->links[rail];
     if (l->state != CLIENT_LINK_LENDING || l->generation != (uint32_t)cookie)
@@ -241,7 +242,7 @@ static void say_ready(struct client *c, struct client_peer *p, struct client_lin
     if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
         rail_log(c->fabric, FABRIC_LOG_WARN,
                  "server %s rail %u: MTU differs: %u here, %u there; %u is used",
-                 c->config.servers[p->index], m->rail,
+                 client_peer_address(c, p), m->rail,
                  fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
                  fabric_mtu_bytes(l->path.path_mtu));
     wire_channel_bind(p->channel, &l->request, m, l->digest);
@@ -257,7 +258,7 @@ static void say_ready(struct client *c, struct client_peer *p, struct client_lin
 void client_link_resolved(struct client *c, uint64_t cookie, enum fabric_error error)
 {
     assert(c);
-    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    struct client_peer *p = c->peers[client_cookie_slot(cookie) / RAIL_MAX];
     uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
     struct client_link *l = &p->links[rail];
     bool same = l->generation == (uint32_t)cookie || PLANTED(client_resolve_unfenced);
@@ -296,7 +297,7 @@ void client_link_up(struct client *c, struct client_peer *p, const struct wire_m
     char path[RAIL_PATH_TEXT];
     rail_path_text(&c->rails[m->rail], &l->path, path);
     rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, %s",
-             c->config.servers[p->index], m->rail, path);
+             client_peer_address(c, p), m->rail, path);
     report_link(c, p, m->rail);
     client_peer_judge(c, p);
 }
@@ -340,7 +341,7 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
         return;
     if (is_no_fault(l, m)) {
         rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
-                 c->config.servers[p->index], m->rail, error_name(m->error), m->detail);
+                 client_peer_address(c, p), m->rail, error_name(m->error), m->detail);
         client_link_end(c, p, m->rail, m->error, m->detail, false);
         look_after_failure(c, m->rail, m->error);
         client_link_begin(c, p, m->rail);
@@ -354,7 +355,7 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     snprintf(detail, sizeof detail, "%s%s", m->detail, violations);
     if (rail_said_is_due(&l->said, m->error, m->detail, client_now(c), more))
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s %s: %s%s",
-                 c->config.servers[p->index], m->rail,
+                 client_peer_address(c, p), m->rail,
                  l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
                  error_name(m->error), detail, more);
     l->peer_waits = is_peer_waiting(m->error);
@@ -395,7 +396,7 @@ static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
         return;
     if (used || back || (m->error && only)) {
         rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: its port changed: %s: %s",
-                 c->config.servers[p->index], rail, error_name(m->error), m->detail);
+                 client_peer_address(c, p), rail, error_name(m->error), m->detail);
         client_link_end(c, p, rail, m->error ? m->error : ERR_STALE_GENERATION, m->detail, false);
         l->peer_waits = is_peer_waiting(m->error);
     }
@@ -433,7 +434,7 @@ void client_link_tick(struct client *c, struct client_peer *p, uint32_t rail)
 void client_link_timer(struct client *c, uint64_t cookie)
 {
     assert(c);
-    struct client_peer *p = &c->peers[client_cookie_slot(cookie) / RAIL_MAX];
+    struct client_peer *p = c->peers[client_cookie_slot(cookie) / RAIL_MAX];
     uint32_t rail = client_cookie_slot(cookie) % RAIL_MAX;
     if (p->links[rail].timer_serial == (uint32_t)cookie)
         link_is_due(c, p, rail);
@@ -455,8 +456,8 @@ void client_rail_changed(struct client *c, uint32_t rail)
     assert(c && rail < c->rail_count);
     struct rail *r = &c->rails[rail];
     client_rail_report(c, rail);
-    for (uint32_t i = 0; i < c->config.server_count; i++) {
-        struct client_peer *p = &c->peers[i];
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        struct client_peer *p = c->peers[i];
         struct client_link *l = &p->links[rail];
         enum fabric_error reason =
             r->state == RAIL_READY ? ERR_STALE_GENERATION : rail_transfer_error(r);
@@ -482,8 +483,8 @@ void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async
     assert(c && rail < c->rail_count);
     struct rail *r = &c->rails[rail];
     /* The look closes a lost device; what was lent through it is revoked while it still exists. */
-    for (uint32_t i = 0; r->device_lost && i < c->config.server_count; i++)
-        client_link_end(c, &c->peers[i], rail, ERR_DEVICE_REMOVED, "the device is gone", false);
+    for (uint32_t i = 0; r->device_lost && i < c->peer_count; i++)
+        client_link_end(c, c->peers[i], rail, ERR_DEVICE_REMOVED, "the device is gone", false);
     bool changed = event ? rail_judge_event(r, event) : rail_judge(r);
     if (changed)
         client_rail_changed(c, rail);
@@ -508,15 +509,15 @@ void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
     bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR;
     if ((!access && !fatal) || !async->qp.id || PLANTED(client_dead_pair_kept))
         return;
-    for (uint32_t i = 0; i < c->config.server_count; i++) {
+    for (uint32_t i = 0; i < c->peer_count; i++) {
         for (uint32_t k = 0; k < c->rail_count; k++) {
-            struct client_link *l = &c->peers[i].links[k];
+            struct client_link *l = &c->peers[i]->links[k];
             if (l->state == CLIENT_LINK_DOWN || l->pair.qp.id != async->qp.id)
                 continue;
             if (access && l->state == CLIENT_LINK_UP && !PLANTED(client_revoked_blamed))
-                build_again(c, &c->peers[i], k);
+                build_again(c, c->peers[i], k);
             else
-                give_up(c, &c->peers[i], k, ERR_FLUSHED, "the device says that it is broken");
+                give_up(c, c->peers[i], k, ERR_FLUSHED, "the device says that it is broken");
         }
     }
 }

@@ -7,24 +7,12 @@
 #include "src/fabric/planted.h"
 #include "src/rail/log.h"
 
-static const char *address_of(const struct client *c, const struct client_peer *p)
-{
-    return c->config.servers[p->index];
-}
-
 static void report_transport(struct client *c, const struct client_peer *p, const char *transport,
                              const char *reason)
 {
-    client_report(c, json_pack("{s:s, s:s, s:s, s:s}", "event", "transport", "server",
-                               address_of(c, p), "transport", transport, "reason", reason));
-}
-
-static void kick(struct client *c, const struct client_peer *p)
-{
-    for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
-        if (c->operations[i].state == CLIENT_QUEUED && c->operations[i].peer == p->index)
-            c->operations[i].kicked = true;
-    }
+    client_report(c,
+                  json_pack("{s:s, s:s, s:s, s:s}", "event", "transport", "server",
+                            client_peer_address(c, p), "transport", transport, "reason", reason));
 }
 
 /* ------------------------------------------------------------------ the control stream */
@@ -46,10 +34,12 @@ void client_peer_connect(struct client *c, struct client_peer *p)
     assert(c && p && p->state == CLIENT_PEER_DOWN);
     p->stream_serial++;
     enum fabric_error error =
-        fabric_connect(c->fabric, address_of(c, p),
+        fabric_connect(c->fabric, client_peer_address(c, p),
                        client_cookie(CLIENT_STREAM, p->index, p->stream_serial), &stream);
     if (!error)
         error = wire_channel_open(c->fabric, stream, WIRE_CLIENT, c->config.auth_key, &p->channel);
+    if (!error)
+        wire_channel_cork(p->channel);
     p->state = CLIENT_PEER_CONNECTING;
     if (!PLANTED(client_connect_untimed))
         set_timer(c, p, CLIENT_CONNECT_TIME);
@@ -67,7 +57,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
         p->backoff = 0;
     if (p->reason != error || p->state == CLIENT_PEER_READY) /* said once, not at every attempt */
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
-                 address_of(c, p), error_name(error),
+                 client_peer_address(c, p), error_name(error),
                  p->state == CLIENT_PEER_READY ? "the connection was lost" : "cannot connect");
     wire_channel_close(p->channel, error != ERR_AUTH_FAILED); /* else its last word would be lost */
     p->channel = NULL;
@@ -75,13 +65,13 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
     p->reason = error;
     for (uint32_t i = 0; i < c->rail_count; i++)
         client_link_end(c, p, i, ERR_PEER_GONE, "the control stream is gone", false);
-    for (uint32_t i = 0; i < CLIENT_OPERATIONS; i++) {
-        struct client_operation *op = &c->operations[i];
+    for (uint32_t i = 0; i < c->operation_end; i++) {
+        struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_SENT && op->peer == p->index)
             client_attempt_end(c, op, ERR_PEER_GONE, "the connection was lost", true);
     }
     set_timer(c, p, rail_backoff_grow(c->fabric, &p->backoff));
-    kick(c, p);
+    client_operations_kick(c, p);
 }
 
 static void peer_is_due(struct client *c, struct client_peer *p)
@@ -97,7 +87,7 @@ static void peer_is_due(struct client *c, struct client_peer *p)
 void client_peer_timer(struct client *c, uint64_t cookie)
 {
     assert(c);
-    struct client_peer *p = &c->peers[client_cookie_slot(cookie)];
+    struct client_peer *p = c->peers[client_cookie_slot(cookie)];
     if (p->timer_serial == (uint32_t)cookie)
         peer_is_due(c, p);
 }
@@ -117,6 +107,17 @@ void client_peer_tick(struct client *c, struct client_peer *p)
         client_peer_send(c, p, &ping);
 }
 
+/* May lose the connection, and is called when nothing else is being done with it. */
+void client_peer_flush(struct client *c, struct client_peer *p)
+{
+    assert(c && p);
+    if (p->state != CLIENT_PEER_READY)
+        return;
+    enum fabric_error error = wire_channel_flush(p->channel);
+    if (error)
+        client_peer_lost(c, p, error);
+}
+
 bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     assert(c && p && m);
@@ -133,13 +134,17 @@ static void welcome(struct client *c, struct client_peer *p, const struct wire_m
     p->state = CLIENT_PEER_READY;
     p->reason = FABRIC_OK;
     p->rails = m->rails;
+    p->operations = m->operations;
     p->ready_since = client_now(c);
-    struct wire_message instance = {.type = WIRE_INSTANCE};
+    struct wire_message instance = {
+        .type = WIRE_INSTANCE, .lane = (uint16_t)p->lane, .member = (uint16_t)p->member};
     memcpy(instance.instance, c->instance, sizeof instance.instance);
+    client_pool_lanes(c, p, m->lanes);
     if (!client_peer_send(c, p, &instance))
         return;
-    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: connected, %u rails there", address_of(c, p),
-             m->rails);
+    if (p->member == 0)
+        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: connected, %u rails there",
+                 client_peer_address(c, p), m->rails);
     for (uint32_t i = 0; i < c->rail_count; i++)
         client_link_begin(c, p, i);
     client_peer_judge(c, p);
@@ -209,7 +214,7 @@ static void receive(struct client *c, struct client_peer *p)
 void client_peer_event(struct client *c, const struct fabric_event *event)
 {
     assert(c && event);
-    struct client_peer *p = &c->peers[client_cookie_slot(event->u.stream.cookie)];
+    struct client_peer *p = c->peers[client_cookie_slot(event->u.stream.cookie)];
     if (p->stream_serial != (uint32_t)event->u.stream.cookie || !p->channel)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
@@ -233,7 +238,8 @@ void client_peer_event(struct client *c, const struct fabric_event *event)
 bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p)
 {
     assert(c && p);
-    return c->config.transport != CONFIG_TRANSPORT_TCP && (!p->fell_back || p->may_return);
+    return c->config.transport != CONFIG_TRANSPORT_TCP && p->member == 0 &&
+           (!p->fell_back || p->may_return);
 }
 
 static bool any_up(const struct client *c, const struct client_peer *p)
@@ -287,7 +293,7 @@ static void fall_back(struct client *c, struct client_peer *p)
     c->counters.fallbacks += !PLANTED(client_fallback_uncounted);
     if (!PLANTED(client_fallback_silent))
         rail_log(c->fabric, FABRIC_LOG_WARN, "fallback_tcp: server %s: %s: %s; %s",
-                 address_of(c, p), error_name(why), detail,
+                 client_peer_address(c, p), error_name(why), detail,
                  p->may_return ? "TCP until a rail is ready" : "TCP until the client is closed");
     report_transport(c, p, "tcp", error_name(why));
 }
@@ -296,14 +302,15 @@ static void fall_back(struct client *c, struct client_peer *p)
 static bool decide(struct client *c, struct client_peer *p)
 {
     bool up = any_up(c, p), was = p->fell_back;
-    if (c->config.transport == CONFIG_TRANSPORT_AUTO && p->state == CLIENT_PEER_READY) {
+    if (c->config.transport == CONFIG_TRANSPORT_AUTO && p->state == CLIENT_PEER_READY &&
+        p->member == 0) {
         bool waited = p->start_over || c->rail_count == 0;
         if (!p->fell_back && !up && !client_link_in_progress(p) && waited) {
             fall_back(c, p);
         } else if (p->fell_back && up && p->may_return) {
             p->fell_back = false;
             rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
-                     address_of(c, p));
+                     client_peer_address(c, p));
             report_transport(c, p, "rc", "ok");
         }
     }
@@ -315,12 +322,12 @@ void client_peer_decide(struct client *c, struct client_peer *p)
 {
     assert(c && p);
     if (decide(c, p))
-        kick(c, p);
+        client_operations_kick(c, p);
 }
 
 void client_peer_judge(struct client *c, struct client_peer *p)
 {
     assert(c && p);
     decide(c, p);
-    kick(c, p);
+    client_operations_kick(c, p);
 }

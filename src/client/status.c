@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "src/client/client.h"
+#include "src/fabric/gid.h"
 
 static json_t *rails(const struct client *c)
 {
@@ -22,6 +23,22 @@ static json_t *rails(const struct client *c)
     return list;
 }
 
+/* How the fabric names both ports. */
+static void add_addresses(json_t *link, const struct fabric_port_address *own,
+                          const struct fabric_path *path)
+{
+    char gid[FABRIC_GID_TEXT];
+    if (path->av.dlid)
+        json_object_set_new(link, "peer_lid", json_integer(path->av.dlid));
+    if (!path->av.is_global)
+        return;
+    assert(path->local_gid < own->gid_count);
+    fabric_gid_format(&own->gids[path->local_gid].gid, gid);
+    json_object_set_new(link, "gid", json_string(gid));
+    fabric_gid_format(&path->av.grh.dgid, gid);
+    json_object_set_new(link, "peer_gid", json_string(gid));
+}
+
 static json_t *links(const struct client *c, const struct client_peer *p)
 {
     static const char *const names[] = {
@@ -32,13 +49,49 @@ static json_t *links(const struct client *c, const struct client_peer *p)
     for (uint32_t i = 0; i < c->rail_count; i++) {
         const struct client_link *l = &p->links[i];
         bool up = l->state == CLIENT_LINK_UP;
-        json_array_append_new(list, json_pack("{s:i, s:s, s:s, s:i, s:i}", "rail", (int)i, "state",
-                                              names[l->state], "reason", error_name(l->reason),
-                                              "path_mtu",
-                                              up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0,
-                                              "generation", (int)l->generation));
+        json_t *link = json_pack("{s:i, s:i, s:s, s:s, s:i, s:i}", "lane", (int)p->lane, "rail",
+                                 (int)i, "state", names[l->state], "reason", error_name(l->reason),
+                                 "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0,
+                                 "generation", (int)l->generation);
+        if (link && up)
+            add_addresses(link, &c->rails[i].address, &l->path);
+        json_array_append_new(list, link);
     }
     return list;
+}
+
+/* The links of every lane's first connection. */
+static json_t *links_of_server(const struct client *c, uint32_t server)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        const struct client_peer *p = c->peers[i];
+        if (p->server != server || p->member > 0)
+            continue;
+        json_t *more = links(c, p);
+        json_array_extend(list, more);
+        json_decref(more);
+    }
+    return list;
+}
+
+/* Connections that are open, and records over them. */
+static json_t *connections(const struct client *c, uint32_t server)
+{
+    uint64_t sent = 0, received = 0;
+    int open = 0;
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        const struct client_peer *p = c->peers[i];
+        uint64_t out = 0, in = 0;
+        if (p->server != server || p->state != CLIENT_PEER_READY)
+            continue;
+        wire_channel_records(p->channel, &out, &in);
+        sent += out;
+        received += in;
+        open++;
+    }
+    return json_pack("{s:i, s:I, s:I}", "open", open, "records_sent", (json_int_t)sent,
+                     "records_received", (json_int_t)received);
 }
 
 static json_t *servers(const struct client *c)
@@ -46,7 +99,7 @@ static json_t *servers(const struct client *c)
     static const char *const names[] = {"down", "connecting", "connected"};
     json_t *list = json_array();
     for (uint32_t i = 0; i < c->config.server_count; i++) {
-        const struct client_peer *p = &c->peers[i];
+        const struct client_peer *p = c->peers[i]; /* lane 0 */
         const char *transport = "tcp";
         for (uint32_t k = 0; k < c->rail_count; k++) {
             if (p->links[k].state == CLIENT_LINK_UP)
@@ -54,10 +107,12 @@ static json_t *servers(const struct client *c)
         }
         if (p->state != CLIENT_PEER_READY)
             transport = "none";
-        json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "address", c->config.servers[i],
-                            "state", names[p->state], "reason", error_name(p->reason), "transport",
-                            transport, "fell_back", (int)p->fell_back, "links", links(c, p)));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:i, s:o, s:o}", "address",
+                                              c->config.servers[i], "state", names[p->state],
+                                              "reason", error_name(p->reason), "transport",
+                                              transport, "fell_back", (int)p->fell_back, "lanes",
+                                              (int)c->servers[i].lanes, "connections",
+                                              connections(c, i), "links", links_of_server(c, i)));
     }
     return list;
 }

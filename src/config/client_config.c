@@ -126,19 +126,25 @@ static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_e
     return ok;
 }
 
+bool client_config_read_value(const struct yaml_value *root, struct client_config *out,
+                              struct yaml_errors *errors)
+{
+    assert(root && out && errors);
+    struct raw raw = {.servers = NULL};
+    defaults(&raw.config);
+    bool ok = yaml_read_fields(root, fields, &raw, errors);
+    ok = ok && finish(&raw, root, errors);
+    if (ok)
+        *out = raw.config;
+    return ok;
+}
+
 bool client_config_read(const char *text, size_t length, struct client_config *out,
                         struct yaml_errors *errors)
 {
     assert(out && errors);
     struct yaml_tree *tree = yaml_parse(text, length, errors);
-    if (!tree)
-        return false;
-    struct raw raw = {.servers = NULL};
-    defaults(&raw.config);
-    bool ok = yaml_read_fields(yaml_root(tree), fields, &raw, errors);
-    ok = ok && finish(&raw, yaml_root(tree), errors);
-    if (ok)
-        *out = raw.config;
+    bool ok = tree && client_config_read_value(yaml_root(tree), out, errors);
     yaml_tree_free(tree);
     return ok;
 }

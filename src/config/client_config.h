@@ -38,4 +38,8 @@ struct client_config {
 bool client_config_read(const char *text, size_t length, struct client_config *out,
                         struct yaml_errors *errors);
 
+/* The same from the root of a tree that somebody else has parsed. */
+bool client_config_read_value(const struct yaml_value *root, struct client_config *out,
+                              struct yaml_errors *errors);
+
 #endif

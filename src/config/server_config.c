@@ -153,7 +153,11 @@ static const struct yaml_field storage_fields[] = {
      .offset = AT(config.durability),
      .names = durabilities},
     {.name = "eviction", .type = YAML_TYPE_SECTION, .fields = eviction_fields},
-    {.name = "lanes", .type = YAML_TYPE_INTEGER, .offset = AT(config.lanes), .min = 1, .max = 64},
+    {.name = "lanes",
+     .type = YAML_TYPE_INTEGER,
+     .offset = AT(config.lanes),
+     .min = 1,
+     .max = CONFIG_MAX_LANES},
     {.name = NULL},
 };
 
@@ -237,6 +241,10 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
         yaml_complain(errors, here,
                       "eviction: found stop_percent %d; less than start_percent %d is expected",
                       (int)c->eviction_stop_percent, (int)c->eviction_start_percent);
+    if (c->memory_max_size / (uint64_t)c->lanes < 4096)
+        yaml_complain(errors, here,
+                      "storage: found %d lanes; memory.max_size gives each less than 4 KiB",
+                      (int)c->lanes);
     return errors->count == before;
 }
 
@@ -269,19 +277,25 @@ static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_e
     return ok;
 }
 
+bool server_config_read_value(const struct yaml_value *root, struct server_config *out,
+                              struct yaml_errors *errors)
+{
+    assert(root && out && errors);
+    struct raw raw = {.address = NULL};
+    defaults(&raw);
+    bool ok = yaml_read_fields(root, sections, &raw, errors);
+    ok = ok && finish(&raw, root, errors);
+    if (ok)
+        *out = raw.config;
+    return ok;
+}
+
 bool server_config_read(const char *text, size_t length, struct server_config *out,
                         struct yaml_errors *errors)
 {
     assert(out && errors);
     struct yaml_tree *tree = yaml_parse(text, length, errors);
-    if (!tree)
-        return false;
-    struct raw raw = {.address = NULL};
-    defaults(&raw);
-    bool ok = yaml_read_fields(yaml_root(tree), sections, &raw, errors);
-    ok = ok && finish(&raw, yaml_root(tree), errors);
-    if (ok)
-        *out = raw.config;
+    bool ok = tree && server_config_read_value(yaml_root(tree), out, errors);
     yaml_tree_free(tree);
     return ok;
 }

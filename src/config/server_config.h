@@ -10,6 +10,7 @@
 
 #define CONFIG_PATH_MAX 256
 #define CONFIG_MAX_MEDIA 8
+#define CONFIG_MAX_LANES 64
 
 enum config_rdma_transport {
     CONFIG_RDMA_AUTO,
@@ -64,5 +65,9 @@ struct server_config {
 /* Reads `text` into *out, which is complete with defaults; false with complaints in `errors`. */
 bool server_config_read(const char *text, size_t length, struct server_config *out,
                         struct yaml_errors *errors);
+
+/* The same from the root of a tree that somebody else has parsed. */
+bool server_config_read_value(const struct yaml_value *root, struct server_config *out,
+                              struct yaml_errors *errors);
 
 #endif

@@ -32,6 +32,21 @@ void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char
     va_end(args);
 }
 
+void yaml_complain_about(struct yaml_errors *errors, const char *about, const char *format, ...)
+{
+    assert(errors && about && format);
+    if (errors->count == YAML_MAX_ERRORS)
+        return;
+    struct yaml_error *e = &errors->items[errors->count++];
+    e->mark = (struct yaml_mark){0, 0};
+    int n = snprintf(e->text, sizeof e->text, "%.200s: ", about);
+    assert(n > 0 && (size_t)n < sizeof e->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(e->text + n, sizeof e->text - (size_t)n, format, args);
+    va_end(args);
+}
+
 enum yaml_kind yaml_kind(const struct yaml_value *value)
 {
     assert(value);

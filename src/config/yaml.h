@@ -52,6 +52,10 @@ void yaml_errors_init(struct yaml_errors *errors, const char *label);
 void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same about something that stands in no file: "ABOUT: ...". */
+void yaml_complain_about(struct yaml_errors *errors, const char *about, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* ------------------------------------------------------------------ the tree */
 
 /* Reads one document of `length` bytes. Null when there was an error, which is then in `errors`.

@@ -92,6 +92,42 @@ void yaml_add_text(struct yaml_value *mapping, const char *key, const char *text
     add(mapping, key, value_at(YAML_KIND_SCALAR, mapping->mark, text));
 }
 
+struct yaml_value *yaml_add_sequence(struct yaml_value *mapping, const char *key)
+{
+    assert(mapping && key);
+    return add(mapping, key, value_at(YAML_KIND_SEQUENCE, mapping->mark, NULL));
+}
+
+void yaml_add_item(struct yaml_value *sequence, const char *text)
+{
+    assert(sequence && sequence->kind == YAML_KIND_SEQUENCE && text);
+    if (!yaml_value_append(sequence, NULL, value_at(YAML_KIND_SCALAR, sequence->mark, text)))
+        abort();
+}
+
+static void mark_all(struct yaml_value *value, struct yaml_mark mark)
+{
+    value->mark = mark;
+    for (size_t i = 0; i < value->count; i++) { /* at most YAML_MAX_DEPTH deep */
+        if (value->keys)
+            value->keys[i]->mark = mark;
+        mark_all(value->items[i], mark);
+    }
+}
+
+void yaml_set_mark(struct yaml_value *mapping, const char *key, struct yaml_mark mark)
+{
+    assert(mapping && mapping->kind == YAML_KIND_MAPPING && key);
+    for (size_t i = 0; i < mapping->count; i++) {
+        if (strcmp(mapping->keys[i]->text, key) != 0)
+            continue;
+        mapping->keys[i]->mark = mark;
+        mark_all(mapping->items[i], mark);
+        return;
+    }
+    assert(!"the key is there");
+}
+
 bool yaml_edit(struct yaml_value *value, const struct yaml_edit *edit)
 {
     bool clean = true;

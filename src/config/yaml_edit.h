@@ -20,6 +20,11 @@ void yaml_remove(struct yaml_value *mapping, const char *key);
 /* Each adds a `key` that is not there yet at the end, with the mark of the mapping. */
 struct yaml_value *yaml_add_mapping(struct yaml_value *mapping, const char *key);
 void yaml_add_text(struct yaml_value *mapping, const char *key, const char *text);
+struct yaml_value *yaml_add_sequence(struct yaml_value *mapping, const char *key);
+/* Appends a scalar to a sequence. */
+void yaml_add_item(struct yaml_value *sequence, const char *text);
+/* Where `key`, which is there, and its value are said to stand from now on. */
+void yaml_set_mark(struct yaml_value *mapping, const char *key, struct yaml_mark mark);
 
 struct yaml_edit {
     /* Whether an item of a list, or the value of a mapping with its key, stays; *keep is true

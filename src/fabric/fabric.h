@@ -205,8 +205,8 @@ struct fabric_ops {
 
     /* listen: on "IP:PORT" or "[IPv6]:PORT"; port 0 picks one; `bound` gets the address in use
      * (FABRIC_ADDRESS_MAX bytes). New peers come as ACCEPTED events, each with a stream of its own
-     * that the caller must close. Errors: address_in_use, invalid_argument, resources_exhausted,
-     * not_supported (without TCP). */
+     * that the caller must close. Errors: address_in_use, invalid_argument, access_denied (a port
+     * that the user may not have), resources_exhausted, not_supported (without TCP). */
     enum fabric_error (*listen)(struct fabric *f, const char *address, uint64_t cookie,
                                 fabric_listener *out, char *bound);
     /* listener_close: streams already accepted live on. Never fails. */

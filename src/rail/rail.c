@@ -16,12 +16,13 @@ static void open_device(struct rail *rail)
 {
     fabric_device device;
     struct fabric *f = rail->fabric;
+    uint32_t depth = rail->role == RAIL_CLIENT ? RAIL_CLIENT_CQ_DEPTH : RAIL_CQ_DEPTH;
     rail->open_error = fabric_device_open(f, rail->name, &device);
     if (rail->open_error)
         return;
     rail->open_error = fabric_device_query(f, device, &rail->attr);
     if (!rail->open_error)
-        rail->open_error = fabric_cq_create(f, device, RAIL_CQ_DEPTH, &rail->cq);
+        rail->open_error = fabric_cq_create(f, device, depth, &rail->cq);
     if (rail->open_error) {
         fabric_device_close(f, device);
         return;

@@ -13,6 +13,7 @@
 #define RAIL_MAX CONFIG_MAX_RAILS
 #define RAIL_DETAIL 192
 #define RAIL_CQ_DEPTH 4096u
+#define RAIL_CLIENT_CQ_DEPTH 16u             /* a client posts nothing */
 #define RAIL_REQUERY (10ull * 1000000000ull) /* ns: backstop for events that were lost */
 
 enum rail_state {

@@ -139,11 +139,11 @@ static void help_fault(FILE *out, const struct fault_word *word)
 
 static void help_operation(FILE *out, const struct operation_word *word)
 {
-    static const char *const parameters[] = {"key: a",      "size: 64 KiB", "seed: 1",
-                                             "file: PATH",  "path: /data",  "block_size: 64 KiB",
-                                             "timeout: 1 s"};
+    static const char *const parameters[] = {"key: a",       "size: 64 KiB", "seed: 1",
+                                             "file: PATH",   "path: /data",  "block_size: 64 KiB",
+                                             "timeout: 1 s", "count: 3",     "namespace: tenant/"};
     fprintf(out, "%s: %s\n\n  %s: {node: NODE", word->name, word->help, word->name);
-    for (unsigned i = 0; i < 7; i++) {
+    for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         unsigned bit = 1u << i;
         if (word->required & bit)
             fprintf(out, ", %s", parameters[i]);
@@ -151,7 +151,7 @@ static void help_operation(FILE *out, const struct operation_word *word)
             fprintf(out, ", %s (optional)", parameters[i]);
     }
     fprintf(out, "}\n\nexample:\n  - {%s: {node: host", word->name);
-    for (unsigned i = 0; i < 7; i++) {
+    for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         if ((word->required & 1u << i) || (1u << i == OPERATION_PATH && word->allowed & 1u << i))
             fprintf(out, ", %s", parameters[i]);
     }

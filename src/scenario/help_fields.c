@@ -60,6 +60,7 @@ const struct help_field help_fields[] = {
     {"prefix", "of a subnet: its subnet prefix (0xfe80000000000000)"},
     {"lmc", "of a subnet: every port gets 2^lmc LIDs (0)"},
     {"first_lid", "of a subnet: the LID that the subnet manager gives first (1)"},
+    {"group_mtu", "of a subnet: the MTU of its IPoIB broadcast group (2048)"},
     {"partitions",
      "of a subnet: [{pkey: 0x0123, index: 1, full: [a], limited: [b, c/mlx5_0/2]}]; ALL is\n"
      "every port"},
@@ -92,6 +93,14 @@ const struct help_field help_fields[] = {
     {"latency", "of a port or a link: of its cable"},
     {"netdev", "of a port: the name of its network interface"},
     {"netdev_mtu", "of a port: the MTU of its network interface"},
+    {"control", "of a node: the interface that its address lives on, such as ib0"},
+    {"ipoib",
+     "of an InfiniBand port: mode of its interface, datagram (default), connected, enhanced"},
+    {"dcb", "of an Ethernet port: {pfc: [3], trust: dscp, dscp: [{dscp: 26, priority: 3}], ets}"},
+    {"pfc", "of dcb: the priorities that are lossless"},
+    {"trust", "of dcb: what decides the priority, pcp (default) or dscp"},
+    {"dscp", "of dcb: [{dscp, priority}]; others have the priority of their upper three bits"},
+    {"ets", "of dcb: the traffic class of each of the eight priorities"},
     {"program", "what runs on a node: server or client"},
     {"config", "of a program, or of start: its configuration file, handed on as it stands"},
     {"node", "the node that something is done to, or that a condition looks at"},
@@ -128,6 +137,7 @@ const struct help_field help_fields[] = {
     {"sl", "of sl_map: the service level"},
     {"vl", "of sl_map: its virtual lane"},
     {"bytes_per_second", "of tcp_slow: what a control stream carries"},
+    {"namespace", "of an operation: a prefix that the client puts before its keys"},
     {"for", "of nothing: how long"},
 };
 const size_t help_field_count = sizeof help_fields / sizeof help_fields[0];

@@ -11,8 +11,6 @@
 #include "src/scenario/files.h"
 #include "src/scenario/runner_state.h"
 
-#define SLICE UINT64_C(100000000) /* ns of the world */
-
 struct scenario_failure *runner_fail(struct runner *r, struct yaml_mark mark)
 {
     struct scenario_result *result = r->result;
@@ -124,32 +122,17 @@ static void fail_hung(struct runner *r, const char *what)
     text_add(&failure->found, "hung: %s", what);
 }
 
-/* The next event until `deadline`, in slices: the operator is heard also while nothing happens.
- * False when it was the operator. */
-static bool next_event(struct runner *r, uint64_t deadline, struct testbed_event *event)
-{
-    const struct scenario_options *options = r->options;
-    uint64_t until;
-    do {
-        uint64_t now = r->ops->now(r->tb);
-        if (options->interrupted && options->interrupted(options->interrupt_context)) {
-            runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
-            return false;
-        }
-        until = deadline > now && deadline - now > SLICE && !PLANTED(scenario_deaf_wait)
-                    ? now + SLICE
-                    : deadline;
-        r->ops->next(r->tb, until, event);
-    } while (event->type == TESTBED_EVENT_DEADLINE && until < deadline);
-    return true;
-}
-
 bool runner_pump(struct runner *r, uint64_t deadline)
 {
     struct testbed_event event = {.type = TESTBED_EVENT_IDLE};
     assert(r->tb);
-    if (r->over || !next_event(r, deadline, &event))
+    if (r->over)
         return false;
+    if (r->options->interrupted && r->options->interrupted(r->options->interrupt_context)) {
+        runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
+        return false;
+    }
+    r->ops->next(r->tb, deadline, &event);
     if (event.type == TESTBED_EVENT_STOPPED) {
         runner_break(r, SCENARIO_INTERRUPTED, "interrupted");
         return false;

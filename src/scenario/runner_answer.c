@@ -135,7 +135,9 @@ static void judge_bytes(struct runner *r, const struct scenario_answer *answer,
         return;
     const json_t *equal = json_object_get(report, "equal");
     bool compared = strcmp(operation->word->name, "verify_file") == 0 ||
-                    (strcmp(operation->word->name, "get") == 0 && operation->has_seed);
+                    ((strcmp(operation->word->name, "get") == 0 ||
+                      strcmp(operation->word->name, "get_many") == 0) &&
+                     operation->has_seed);
     if (compared && !json_is_true(equal) && !PLANTED(scenario_equal_unchecked)) {
         disappoint(r, answer->step->mark, answer, "the report to say", "\"equal\": true");
         return;

@@ -194,6 +194,10 @@ static char *command_text(const struct scenario_operation *operation, size_t id)
         json_object_set_new(command, "size", json_integer((json_int_t)operation->size));
     if (operation->has_seed)
         json_object_set_new(command, "seed", json_integer((json_int_t)operation->seed));
+    if (operation->count)
+        json_object_set_new(command, "count", json_integer((json_int_t)operation->count));
+    if (operation->name_space)
+        json_object_set_new(command, "namespace", json_string(operation->name_space));
     if (operation->timeout)
         json_object_set_new(command, "timeout_ms",
                             json_integer((json_int_t)(operation->timeout / 1000000)));

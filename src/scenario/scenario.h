@@ -84,7 +84,8 @@ struct scenario_expect {
 struct scenario_operation {
     const struct operation_word *word;
     const char *key, *file, *path; /* file: on the driver's machine, relative to the scenario */
-    uint64_t size, seed, block_size, timeout;
+    uint64_t size, seed, block_size, timeout, count;
+    const char *name_space;
     bool has_seed;
 };
 

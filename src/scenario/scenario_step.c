@@ -135,13 +135,16 @@ static const struct yaml_field operation_fields[] = {
     FIELD(path, STRING, 1, FABRIC_PATH_MAX - 1),
     FIELD(block_size, SIZE, 1, 1 << 24),
     FIELD(timeout, DURATION, 1000000, INT64_MAX),
+    FIELD(count, NUMBER, 1, 1000),
+    {"namespace", YAML_TYPE_STRING, offsetof(struct raw_operation, operation.name_space), 1, 200,
+     NULL, NULL, false},
     {0},
 };
 #undef FIELD
 
 /* In the order of enum operation_parameter. */
-static const char *const parameter_names[] = {"key",  "size",       "seed",   "file",
-                                              "path", "block_size", "timeout"};
+static const char *const parameter_names[] = {"key",        "size",    "seed",  "file",     "path",
+                                              "block_size", "timeout", "count", "namespace"};
 
 static bool read_operation(struct scenario_reader *reader, const struct operation_word *word,
                            const struct yaml_value *value, struct scenario_step *step)
@@ -154,7 +157,7 @@ static bool read_operation(struct scenario_reader *reader, const struct operatio
         return false;
     }
     bool mapping = yaml_kind(value) == YAML_KIND_MAPPING;
-    for (unsigned i = 0; i < 7; i++) {
+    for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         unsigned bit = 1u << i, allowed = word->required | word->allowed | OPERATION_TIMEOUT;
         const struct yaml_value *item = mapping ? yaml_find(value, parameter_names[i]) : NULL;
         if (item && !(allowed & bit)) {

@@ -142,11 +142,18 @@ const struct fault_word fault_words[TESTBED_WORD_COUNT] = {
 };
 
 const struct operation_word operation_words[OPERATION_WORD_COUNT] = {
-    {"put", OPERATION_KEY | OPERATION_SIZE, OPERATION_SEED, "stores generated contents"},
-    {"get", OPERATION_KEY | OPERATION_SIZE, OPERATION_SEED,
+    {"put", OPERATION_KEY | OPERATION_SIZE, OPERATION_SEED | OPERATION_NAMESPACE,
+     "stores generated contents"},
+    {"get", OPERATION_KEY | OPERATION_SIZE, OPERATION_SEED | OPERATION_NAMESPACE,
      "reads a value, and compares it when a seed is given"},
-    {"exists", OPERATION_KEY, 0, "asks whether a key is there"},
-    {"delete", OPERATION_KEY, 0, "removes a key"},
+    {"exists", OPERATION_KEY, OPERATION_NAMESPACE, "asks whether a key is there"},
+    {"delete", OPERATION_KEY, OPERATION_NAMESPACE, "removes a key"},
+    {"put_many", OPERATION_KEY | OPERATION_SIZE | OPERATION_COUNT,
+     OPERATION_SEED | OPERATION_NAMESPACE, "stores KEY#0, KEY#1, ... in one batch"},
+    {"get_many", OPERATION_KEY | OPERATION_SIZE | OPERATION_COUNT,
+     OPERATION_SEED | OPERATION_NAMESPACE, "reads KEY#0, KEY#1, ... in one batch"},
+    {"exists_many", OPERATION_KEY | OPERATION_COUNT, OPERATION_NAMESPACE,
+     "asks in one batch which of KEY#0, KEY#1, ... are there"},
     {"put_file", OPERATION_KEY, OPERATION_FILE | OPERATION_PATH | OPERATION_BLOCK_SIZE,
      "stores a file block by block"},
     {"verify_file", OPERATION_KEY, OPERATION_FILE | OPERATION_PATH | OPERATION_BLOCK_SIZE,

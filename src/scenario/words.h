@@ -56,6 +56,8 @@ enum operation_parameter {
     OPERATION_PATH = 16,
     OPERATION_BLOCK_SIZE = 32,
     OPERATION_TIMEOUT = 64, /* allowed everywhere */
+    OPERATION_COUNT = 128,
+    OPERATION_NAMESPACE = 256,
 };
 
 struct operation_word {
@@ -64,7 +66,8 @@ struct operation_word {
     const char *help;
 };
 
-#define OPERATION_WORD_COUNT 8
+#define OPERATION_PARAMETERS 9
+#define OPERATION_WORD_COUNT 11
 extern const struct operation_word operation_words[OPERATION_WORD_COUNT];
 
 /* Null when there is none. */

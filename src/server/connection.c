@@ -51,6 +51,7 @@ static struct server_connection *connection_new(struct server *s)
     c->slot = slot;
     c->serial = ++s->connection_serial;
     c->heard = server_now(s);
+    c->lane = &s->lanes[0]; /* until INSTANCE says which */
     s->connections[slot] = c;
     s->connection_count++;
     s->stranger_count++;
@@ -97,16 +98,21 @@ void server_accept(struct server *server, fabric_stream stream)
         return;
     }
     uint64_t now = 0;
+    c->stream = stream;
     fabric_now(s->fabric, &now);
     fabric_stream_peer(s->fabric, stream, c->peer);
     fabric_stream_set_cookie(s->fabric, stream,
                              server_cookie(SERVER_CONNECTION, c->slot, c->serial));
     enum fabric_error error =
-        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->config.auth_key, &c->channel);
-    if (!error)
+        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->keys[0], &c->channel);
+    if (!error && s->key_count > 1 && !PLANTED(server_one_key))
+        wire_channel_accept(c->channel, s->keys[1]);
+    if (!error) {
+        wire_channel_cork(c->channel);
         error =
             fabric_timer_set(s->fabric, now + SERVER_HANDSHAKE_TIME,
                              server_cookie(SERVER_HANDSHAKE, c->slot, c->serial), &c->handshake);
+    }
     if (error)
         server_connection_close(s, c, error, "could not be set up");
 }
@@ -132,7 +138,10 @@ void server_connection_close(struct server *server, struct server_connection *c,
     s->connections[c->slot] = NULL;
     s->connection_count--;
     s->stranger_count -= !c->said_ready;
-    wire_channel_close(c->channel, error != FABRIC_OK && error != ERR_PEER_GONE);
+    bool reset = error != FABRIC_OK && error != ERR_PEER_GONE;
+    if (c->unsent && !reset)
+        wire_channel_flush(c->channel);
+    wire_channel_close(c->channel, reset);
     free(c);
 }
 
@@ -141,11 +150,32 @@ bool server_send(struct server *server, struct server_connection *c,
 {
     assert(server && c && message);
     enum fabric_error error = wire_channel_send(c->channel, message);
+    if (!error && !c->unsent && server->unsent_count < SERVER_MAX_CONNECTIONS) {
+        c->unsent = true;
+        server->unsent[server->unsent_count++] = c->slot;
+    } else if (!error && !c->unsent) {
+        error = wire_channel_flush(c->channel);
+    }
     if (!error)
         return true;
     server_connection_close(server, c, error,
                             error == ERR_QUEUE_FULL ? "it does not read" : "sending failed");
     return false;
+}
+
+void server_connections_flush(struct server *server)
+{
+    assert(server);
+    for (uint32_t i = 0; i < server->unsent_count; i++) {
+        struct server_connection *c = server->connections[server->unsent[i]];
+        if (!c || !c->unsent)
+            continue; /* it has ended, and another one may be in its place */
+        c->unsent = false;
+        enum fabric_error error = wire_channel_flush(c->channel);
+        if (error)
+            server_connection_close(server, c, error, "sending failed");
+    }
+    server->unsent_count = 0;
 }
 
 /* The client has shown the key: from now on it is told things. */
@@ -157,7 +187,8 @@ static bool welcome(struct server *s, struct server_connection *c)
     fabric_timer_cancel(s->fabric, c->handshake, &was_pending);
     c->handshake = (fabric_timer){0};
     const struct wire_message m = {.type = WIRE_WELCOME,
-                                   .lanes = 1,
+                                   .lanes = (uint16_t)s->lane_count,
+                                   .operations = SERVER_CONNECTION_OPERATIONS,
                                    .rails = (uint8_t)s->rail_count,
                                    .block_size = s->config.memory_block_size,
                                    .max_value = WIRE_MAX_VALUE};
@@ -168,9 +199,9 @@ static void answer_key(struct server *s, struct server_connection *c, const stru
 {
     struct wire_message answer = {.type = WIRE_RESULT, .id = m->id};
     if (m->type == WIRE_EXISTS)
-        answer.found = store_exists(s->store, m->key, m->key_length);
+        answer.found = store_exists(c->lane->store, m->key, m->key_length);
     else
-        answer.found = store_delete(s->store, m->key, m->key_length);
+        answer.found = store_delete(c->lane->store, m->key, m->key_length);
     server_send(s, c, &answer);
 }
 
@@ -180,6 +211,12 @@ static size_t host_length(const char *peer)
     return colon ? (size_t)(colon - peer) : strlen(peer);
 }
 
+static bool same_place(const struct server_connection *a, const struct server_connection *b)
+{
+    return memcmp(a->instance, b->instance, sizeof a->instance) == 0 && a->lane == b->lane &&
+           a->member == b->member;
+}
+
 /* A client that lost its connection before we did replaces its old self at once (MK-B4): what is
  * still on its way there must not be taken after what comes here. Another one from the same host
  * may be a restarted client: its host answers for the old one when that is asked. */
@@ -187,14 +224,20 @@ static void take_instance(struct server *s, struct server_connection *c,
                           const struct wire_message *m)
 {
     const struct wire_message ping = {.type = WIRE_PING};
+    if (m->lane >= s->lane_count) {
+        server_connection_close(s, c, ERR_FRAME_INVALID, "it wants a lane that is not here");
+        return;
+    }
     memcpy(c->instance, m->instance, sizeof c->instance);
+    c->lane = &s->lanes[m->lane];
+    c->member = m->member;
     c->has_instance = true;
     size_t host = host_length(c->peer);
     for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
         struct server_connection *other = s->connections[i];
         if (!other || other == c || !other->has_instance)
             continue;
-        if (memcmp(other->instance, c->instance, sizeof c->instance) == 0) {
+        if (same_place(other, c)) {
             if (!PLANTED(server_old_self_kept))
                 server_connection_close(s, other, ERR_PEER_GONE,
                                         "replaced by its newer connection");
@@ -224,9 +267,22 @@ void server_connections_tick(struct server *server)
     }
 }
 
+/* A key of another lane would be stored where nobody looks for it. */
+static bool is_elsewhere(const struct server *s, const struct server_connection *c,
+                         const struct wire_message *m)
+{
+    if (s->lane_count == 1 || m->key_length == 0 || PLANTED(server_lane_unchecked))
+        return false;
+    return c->lane != &s->lanes[wire_key_lane(m->key, m->key_length, s->lane_count)];
+}
+
 /* Any of these may end the connection. */
 static void take(struct server *s, struct server_connection *c, const struct wire_message *m)
 {
+    if (is_elsewhere(s, c, m)) {
+        server_connection_close(s, c, ERR_FRAME_INVALID, "a key of another lane");
+        return;
+    }
     switch (m->type) {
     case WIRE_LINK_REQUEST:
         server_link_request(s, c, m);
@@ -299,7 +355,8 @@ static void receive(struct server *s, struct server_connection *c)
             return;
         if (!got)
             return;
-        take(s, c, &m);
+        if (server_may_begin(s, c, &m))
+            take(s, c, &m);
         c = server_connection_at(s, slot, serial);
         if (!c)
             return;

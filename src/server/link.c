@@ -74,6 +74,7 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
     snprintf(m.detail, sizeof m.detail, "%s", detail);
     server_link_drop(s, c, link);
     s->counters.refused_links += !was_up;
+    s->refused[error] += !was_up;
     char more[RAIL_SAID_MORE];
     if (rail_said_is_due(&l->said, error, detail, server_now(s), more) ||
         PLANTED(server_refusal_repeated))
@@ -163,7 +164,7 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
         return error;
     struct rail *rail = &s->rails[l->rail];
     if (!PLANTED(server_slab_late))
-        error = server_slab_register(s, l->rail);
+        error = server_slab_register(s, c->lane, l->rail);
     if (error) {
         snprintf(detail, FABRIC_AV_DETAIL, "the server's memory could not be registered");
         return error;

@@ -12,11 +12,12 @@
 #include "src/rail/log.h"
 #include "src/server/server.h"
 
-static void report(struct server *s, json_t *object)
+void server_report(struct server *server, json_t *object)
 {
+    assert(server);
     char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
     if (text)
-        s->sink.report(s->sink.context, text);
+        server->sink.report(server->sink.context, text);
     free(text);
     json_decref(object);
 }
@@ -43,19 +44,31 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
         error = ERR_NOT_SUPPORTED;
         rail_log(s->fabric, FABRIC_LOG_ERROR, "not_supported: storage.mode memory is expected");
     }
+    if (!error)
+        server_set_key(s, s->config.auth_key);
     return error;
 }
 
-static enum fabric_error make_store(struct server *s)
+/* The lanes share the memory evenly. */
+static enum fabric_error make_store(struct server *s, struct server_lane *lane)
 {
     struct store_init init = {
-        .capacity = s->config.memory_max_size,
+        .capacity = s->config.memory_max_size / s->lane_count,
         .evicts = s->config.eviction_enabled,
         .start_percent = (uint32_t)s->config.eviction_start_percent,
         .stop_percent = (uint32_t)s->config.eviction_stop_percent,
     };
     enum fabric_error error = fabric_entropy(s->fabric, &init.seed, sizeof init.seed);
-    return error ? error : store_create(&init, &s->store);
+    return error ? error : store_create(&init, &lane->store);
+}
+
+static enum fabric_error make_lanes(struct server *s)
+{
+    enum fabric_error error = FABRIC_OK;
+    s->lane_count = (uint32_t)s->config.lanes;
+    for (uint32_t i = 0; i < s->lane_count && !error; i++)
+        error = make_store(s, &s->lanes[i]);
+    return error;
 }
 
 /* A configured MTU above the active one of a port that is ACTIVE: the operator must know at once
@@ -95,16 +108,19 @@ static void server_free(struct server *s)
     }
     if (s->listener.id)
         fabric_listener_close(s->fabric, s->listener);
+    if (s->http.id)
+        fabric_http_close(s->fabric, s->http);
     for (uint32_t i = 0; i < s->rail_count; i++) /* from here on nothing is lent to a device */
         rail_close(&s->rails[i]);
     server_transfers_free(s);
-    store_destroy(s->store);
+    for (uint32_t i = 0; i < s->lane_count; i++)
+        store_destroy(s->lanes[i].store);
     free(s);
 }
 
 static enum fabric_error serve(struct server *s)
 {
-    enum fabric_error error = make_store(s);
+    enum fabric_error error = make_lanes(s);
     if (!error)
         error = judge_rails(s);
     if (!error) {
@@ -114,6 +130,8 @@ static enum fabric_error serve(struct server *s)
             rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s", error_name(error),
                      s->config.address);
     }
+    if (!error)
+        error = server_admin_listen(s);
     return error ? error : set_tick(s);
 }
 
@@ -141,10 +159,13 @@ static enum fabric_error server_start(struct fabric *f, const char *config, size
     }
     for (uint32_t i = 0; i < s->rail_count; i++)
         server_rail_report(s, i);
-    rail_log(f, FABRIC_LOG_INFO, "memkv: ready data=%s rdma_active=%s", s->bound,
-             server_rdma_active(s) ? "true" : "false");
-    report(s, json_pack("{s:s, s:s, s:b}", "event", "ready", "data", s->bound, "rdma_active",
-                        server_rdma_active(s)));
+    s->started = server_now(s);
+    if (s->rail_count == 0)
+        rail_log(f, FABRIC_LOG_INFO, "no RDMA device here: serving over TCP alone");
+    rail_log(f, FABRIC_LOG_INFO, "memkv: ready data=%s admin=%s rdma_active=%s", s->bound,
+             s->admin_bound, server_rdma_active(s) ? "true" : "false");
+    server_report(s, json_pack("{s:s, s:s, s:s, s:b}", "event", "ready", "data", s->bound, "admin",
+                               s->admin_bound, "rdma_active", server_rdma_active(s)));
     *state = s;
     return FABRIC_OK;
 }
@@ -222,9 +243,14 @@ static void server_event(void *state, const struct fabric_event *event)
     case FABRIC_EVENT_TIMER:
         take_timer(s, event->u.timer.cookie);
         break;
+    case FABRIC_EVENT_HTTP_REQUEST:
+        server_http(s, event);
+        break;
     default:
         break; /* the server opens no window, submits no I/O, connects to nobody */
     }
+    server_connections_flush(s);
+    server_drain_look(s);
 }
 
 /* ------------------------------------------------------------------ commands */
@@ -284,39 +310,71 @@ static json_t *status_counters(const struct server *s)
                      (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
 }
 
-static json_t *status(struct server *s)
+static json_t *status_store(const struct store_counts *n)
 {
-    struct store_counts counts;
-    store_counts(s->store, &counts);
-    json_t *store = json_pack("{s:I, s:I, s:I, s:I}", "blocks", (json_int_t)counts.blocks, "used",
-                              (json_int_t)counts.used, "capacity", (json_int_t)counts.capacity,
-                              "evictions", (json_int_t)counts.evictions);
-    return json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:o, s:o}", "op", "status", "ok", 1,
+    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "blocks", (json_int_t)n->blocks, "used",
+                     (json_int_t)n->used, "capacity", (json_int_t)n->capacity, "evictions",
+                     (json_int_t)n->evictions, "refusals", (json_int_t)n->refusals);
+}
+
+/* Of each lane, and their sums in *sum. */
+static json_t *status_lanes(const struct server *s, struct store_counts *sum)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < s->lane_count; i++) {
+        struct store_counts n;
+        store_counts(s->lanes[i].store, &n);
+        json_array_append_new(list, status_store(&n));
+        sum->blocks += n.blocks;
+        sum->used += n.used;
+        sum->capacity += n.capacity;
+        sum->evictions += n.evictions;
+        sum->refusals += n.refusals;
+    }
+    return list;
+}
+
+json_t *server_status(struct server *server)
+{
+    struct server *s = server;
+    assert(s);
+    struct store_counts sum = {0};
+    json_t *lanes = status_lanes(s, &sum);
+    return json_pack("{s:s, s:b, s:b, s:i, s:o, s:o, s:o, s:o, s:o}", "op", "status", "ok", 1,
                      "rdma_active", server_rdma_active(s), "connections", (int)s->connection_count,
-                     "rails", status_rails(s), "links", status_links(s), "store", store, "counters",
-                     status_counters(s));
+                     "rails", status_rails(s), "links", status_links(s), "store",
+                     status_store(&sum), "lanes", lanes, "counters", status_counters(s));
 }
 
 static void server_command(void *state, const char *json)
 {
-    static const char *const names[] = {"status"};
+    static const char *const names[] = {"status", "drain", "reload"};
     struct server *s = state;
     assert(s && json);
     json_t *request = json_loads(json, 0, NULL);
     const char *op = json_string_value(json_object_get(request, "op"));
     json_t *answer;
     if (op && strcmp(op, "status") == 0) {
-        answer = status(s);
+        answer = server_status(s);
+    } else if (op && strcmp(op, "drain") == 0) {
+        answer = json_pack("{s:s, s:b}", "op", op, "ok", 1);
+        server_drain(s);
+    } else if (op && strcmp(op, "reload") == 0) {
+        const char *problem = server_reload(s, request);
+        answer = json_pack("{s:s, s:b}", "op", op, "ok", problem == NULL);
+        if (problem)
+            json_object_update_new(
+                answer, json_pack("{s:s, s:s}", "error", "invalid_argument", "detail", problem));
     } else {
-        const char *near = op ? nearest_name(op, names, 1) : NULL;
-        answer =
-            json_pack("{s:s, s:b, s:s, s:s}", "op", op ? op : "", "ok", 0, "error", "not_supported",
-                      "detail", near ? "did you mean 'status'?" : "the server knows: status");
+        const char *near = op ? nearest_name(op, names, sizeof names / sizeof names[0]) : NULL;
+        answer = json_pack("{s:s, s:b, s:s, s:s+++}", "op", op ? op : "", "ok", 0, "error",
+                           "not_supported", "detail", near ? "did you mean '" : "the server knows ",
+                           near ? near : "status, drain and reload", near ? "'?" : "", "");
     }
     json_t *id = json_object_get(request, "id");
     if (answer && id)
         json_object_set(answer, "id", id);
-    report(s, answer);
+    server_report(s, answer);
     json_decref(request);
 }
 

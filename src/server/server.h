@@ -8,20 +8,28 @@
  * link.c       one client's rail: queue pair, probe, teardown
  * transfer.c   one operation with data: RDMA or bulk, from request to result
  * probe.c      the transfer that proves a link
+ * admin.c      the HTTP end point
+ * key.c        the key of the cluster and its change
+ * drain.c      the end without a loss
  */
 #ifndef SRC_SERVER_SERVER_H
 #define SRC_SERVER_SERVER_H
 
+#include <jansson.h>
+
 #include "src/config/server_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
+#include "src/rail/pool.h"
 #include "src/rail/said.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
 
 #define SERVER_MAX_CONNECTIONS 1024u
 #define SERVER_MAX_TRANSFERS 4096u
-#define SERVER_CONNECTION_TRANSFERS 64u
+#define SERVER_CONNECTION_TRANSFERS 256u
+/* What a connection is told: the rest is for probes and for attempts that are not over yet. */
+#define SERVER_CONNECTION_OPERATIONS 128u
 #define SERVER_MAX_STRANGERS 128u                     /* connections that have not shown the key */
 #define SERVER_HANDSHAKE_TIME (10ull * 1000000000ull) /* ns for a stranger to show the key */
 #define SERVER_TICK (1000000000ull)                   /* ns */
@@ -33,6 +41,8 @@
 #define SERVER_MESSAGES 64u                           /* taken from one connection in a row */
 #define SERVER_LINK_BURST 16u                         /* requests for a link in a row, and then */
 #define SERVER_LINK_INTERVAL (100ull * 1000000ull)    /* one in so many ns */
+#define SERVER_KEYS 8u                                /* tags of blocks are known under so many */
+#define SERVER_DRAIN_TIME (10ull * 1000000000ull)     /* ns for what is under way at the end */
 
 /* What a cookie or wr_id means: kind, position, and a serial that tells a reused position. */
 enum server_cookie {
@@ -44,7 +54,9 @@ enum server_cookie {
     SERVER_TRANSFER,  /* wr_id */
     SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
-    SERVER_REOPEN,    /* timer of a rail whose device is away */
+    SERVER_HTTP,
+    SERVER_DRAIN,  /* timer */
+    SERVER_REOPEN, /* timer of a rail whose device is away */
 };
 
 enum server_link_state {
@@ -73,9 +85,22 @@ struct server_link {
     struct rail_said said;
 };
 
+/* A shard: what it stores it shares with no other. A connection serves one of them. */
+struct server_lane {
+    struct store *store;
+    fabric_mr slab_mr[RAIL_MAX];
+    uint32_t slab_lkey[RAIL_MAX];
+    uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
+};
+
 struct server_connection {
     uint32_t slot, serial;
-    struct wire_channel *channel;
+    struct server_lane *lane;
+    uint16_t member; /* of the client's pool */
+    bool unsent;     /* messages wait for the end of the event */
+    struct wire_channel *channel; /* owns the stream */
+    fabric_stream stream;
+    bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
     uint64_t heard; /* ns */
@@ -102,6 +127,7 @@ struct server_transfer {
     uint8_t link;        /* the client's rail */
     uint32_t generation; /* of the link that it began on */
     uint32_t rail;       /* ours */
+    struct server_lane *lane;
     struct store_block *block;
     uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
@@ -125,28 +151,44 @@ struct server_counters {
     uint64_t tag_mismatches, refused_links, auth_failures, strangers, stale, silent;
 };
 
+/* Values that were moved, by way (1: RDMA) and by our rail. */
+struct server_traffic {
+    uint64_t values[2], bytes[2];
+    uint64_t rail_bytes[RAIL_MAX];
+};
+
 struct server {
     struct fabric *fabric;
     struct fabric_report_sink sink;
     struct server_config config;
-    struct store *store;
+    struct server_lane lanes[CONFIG_MAX_LANES];
+    uint32_t lane_count;
     struct rail rails[RAIL_MAX];
     uint32_t rail_count;
-    fabric_mr slab_mr[RAIL_MAX];
-    uint32_t slab_lkey[RAIL_MAX];
-    uint32_t slab_epoch[RAIL_MAX]; /* the rail's when the slab was registered; 0: never */
-    uint32_t posts[RAIL_MAX];      /* under way: no more than the completion queue holds */
+    uint32_t posts[RAIL_MAX]; /* under way: no more than the completion queue holds */
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_MAX_CONNECTIONS];
+    uint32_t unsent[SERVER_MAX_CONNECTIONS], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
     struct rail_said strangers_said;
+    struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
     struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */
     uint32_t transfer_end;              /* slots from here on were never used */
     uint32_t transfer_serial;
     struct server_counters counters;
+    uint64_t started; /* ns */
+    fabric_http http; /* id 0: none */
+    char admin_bound[FABRIC_ADDRESS_MAX];
+    struct server_traffic read, written;
+    uint64_t refused[ERR_COUNT]; /* links over RDMA */
+    /* The newest first; connections are accepted under two, tags of stored blocks under all. */
+    uint8_t keys[SERVER_KEYS][CONFIG_KEY_BYTES];
+    uint32_t key_count;
+    bool draining, drained_said;
+    uint64_t drain_until; /* ns */
 };
 
 uint64_t server_cookie(enum server_cookie kind, uint32_t slot, uint32_t serial);
@@ -166,10 +208,13 @@ void server_connection_resume(struct server *server, uint64_t cookie);
 /* Asks those who are silent, and drops those who stay so. */
 void server_connections_tick(struct server *server);
 uint64_t server_now(struct server *server);
+/* Sends what was queued. */
+void server_connections_flush(struct server *server);
 /* One line of log unless `why` is null; frees it. */
 void server_connection_close(struct server *server, struct server_connection *c,
                              enum fabric_error error, const char *why);
-/* Sends; a peer that does not read is dropped. False when the connection is gone by now. */
+/* Queues it for the end of the event, so that answers travel together; a peer that does not read is
+ * dropped. False when the connection is gone by now. */
 bool server_send(struct server *server, struct server_connection *c,
                  const struct wire_message *message);
 
@@ -214,8 +259,9 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message);
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
-/* Registers the slab with a rail unless it is; for local use only. */
-enum fabric_error server_slab_register(struct server *server, uint32_t rail);
+/* Registers a lane's slab with a rail unless it is; for local use only. */
+enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
+                                       uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);
@@ -248,5 +294,46 @@ void server_probe_next(struct server *s, struct server_transfer *t);
 void server_probe_finish(struct server *server, struct server_transfer *t);
 /* Gives back its memory. */
 void server_probe_free(struct server *server, struct server_transfer *t);
+
+/* ------------------------------------------------------------------ program.c */
+
+/* What the command `status` tells; the caller owns it. */
+json_t *server_status(struct server *server);
+void server_report(struct server *server, json_t *object);
+
+/* ------------------------------------------------------------------ admin.c */
+
+/* Serves HTTP where the configuration says, or on the port after the data port. A fabric without
+ * HTTP is no error. */
+enum fabric_error server_admin_listen(struct server *server);
+void server_http(struct server *server, const struct fabric_event *event);
+/* A value was stored or sent whole. */
+void server_count_transfer(struct server *server, const struct server_transfer *t);
+
+/* ------------------------------------------------------------------ key.c */
+
+/* From now on connections begin under this key or the one before it. The same key again changes
+ * nothing. Connections that are open stay. */
+void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES]);
+/* Fills key and tag of a GET that has its block: the tag that the client computes. False when no
+ * key that this server has known made the tag that is stored: then the request was answered. */
+bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
+                    const struct wire_message *request);
+/* Takes what a command `reload` names: {"auth_key": HEX}. Returns what is wrong with it, or null.
+ */
+const char *server_reload(struct server *server, const json_t *request);
+
+/* ------------------------------------------------------------------ drain.c */
+
+/* Takes nothing new, finishes what is under way, at most for SERVER_DRAIN_TIME, and then reports
+ * {"event":"drained"}. */
+void server_drain(struct server *server);
+/* Looks whether the drain is over; after every event. */
+void server_drain_look(struct server *server);
+/* Whether a request of the client may begin; otherwise it was answered. */
+bool server_may_begin(struct server *server, struct server_connection *c,
+                      const struct wire_message *message);
+/* Values on their way. */
+uint32_t server_transfer_count(const struct server *server);
 
 #endif

@@ -24,6 +24,7 @@ struct server_transfer *server_transfer_new(struct server *s, struct server_conn
     t->kind = kind;
     t->connection_slot = c->slot;
     t->connection_serial = c->serial;
+    t->lane = c->lane;
     t->progress = server_now(s);
     c->transfers++;
     s->transfers[slot] = t;
@@ -57,37 +58,30 @@ bool server_result(struct server *server, struct server_connection *c, uint64_t 
     return server_send(server, c, &m);
 }
 
-enum fabric_error server_slab_register(struct server *server, uint32_t rail)
+enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
+                                       uint32_t rail)
 {
     struct server *s = server;
-    assert(s && rail < s->rail_count);
+    assert(s && lane && rail < s->rail_count);
     struct rail *r = &s->rails[rail];
-    if (s->slab_epoch[rail] == r->epoch)
+    if (lane->slab_epoch[rail] == r->epoch)
         return FABRIC_OK;
     uint64_t length;
     struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST, .access = FABRIC_ACCESS_LOCAL_WRITE};
     struct fabric_mr_keys keys;
-    init.addr = store_memory(s->store, &length);
+    init.addr = store_memory(lane->store, &length);
     init.length = length;
     init.iova = 1ull << 40;
     enum fabric_error error =
-        fabric_mr_register(s->fabric, r->device, &init, &s->slab_mr[rail], &keys);
+        fabric_mr_register(s->fabric, r->device, &init, &lane->slab_mr[rail], &keys);
     if (error)
         return error;
-    s->slab_lkey[rail] = keys.lkey;
-    s->slab_epoch[rail] = r->epoch;
+    lane->slab_lkey[rail] = keys.lkey;
+    lane->slab_epoch[rail] = r->epoch;
     return FABRIC_OK;
 }
 
 /* ------------------------------------------------------------------ the end of a transfer */
-
-static struct wire_tag tag_of(const struct store_block *block)
-{
-    struct wire_tag tag;
-    memcpy(tag.nonce, store_tag(block), sizeof tag.nonce);
-    memcpy(tag.mac, store_tag(block) + sizeof tag.nonce, sizeof tag.mac);
-    return tag;
-}
 
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
 static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
@@ -96,8 +90,10 @@ static enum fabric_error judge_put(struct server *s, const struct server_transfe
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
+    const struct server_connection *c = owner(s, t);
+    const uint8_t *key = c ? wire_channel_key(c->channel) : s->keys[0];
     if (!t->prepared &&
-        !wire_tag_verify(s->config.auth_key, t->key, t->key_length, store_data(s->store, t->block),
+        !wire_tag_verify(key, t->key, t->key_length, store_data(t->lane->store, t->block),
                          t->length, &t->tag) &&
         !PLANTED(server_tag_unchecked)) {
         s->counters.tag_mismatches++;
@@ -123,13 +119,14 @@ static void finish_put(struct server *s, struct server_transfer *t)
         return;
     }
     if (error) {
-        store_abandon(s->store, t->block);
+        store_abandon(t->lane->store, t->block);
     } else {
         uint8_t tag[STORE_TAG_BYTES];
         memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
         memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
-        store_commit(s->store, t->block, tag);
+        store_commit(t->lane->store, t->block, tag);
         s->counters.puts++;
+        server_count_transfer(s, t);
     }
     t->block = NULL;
     struct server_connection *c = owner(s, t);
@@ -148,10 +145,12 @@ static void finish_get(struct server *s, struct server_transfer *t)
                              .error = t->error,
                              .length = t->length,
                              .found = 1,
-                             .tag = tag_of(t->block)};
+                             .tag = t->tag};
     bool tell = c && !t->closed && t->way == WIRE_WAY_RC; /* over TCP it went ahead of the bulk */
     s->counters.gets += t->error == FABRIC_OK;
-    store_unpin(s->store, t->block);
+    if (!t->error && !t->closed)
+        server_count_transfer(s, t);
+    store_unpin(t->lane->store, t->block);
     server_transfer_free(s, t);
     if (tell)
         server_send(s, c, &m);
@@ -180,22 +179,22 @@ struct server_link *server_transfer_link(struct server *s, const struct server_t
     return same ? link : NULL;
 }
 
-static void *local_data(struct server *s, const struct server_transfer *t, uint32_t at,
-                        uint32_t *lkey)
+static void *local_data(const struct server_transfer *t, uint32_t at, uint32_t *lkey)
 {
-    *lkey = s->slab_lkey[t->rail];
-    return (uint8_t *)store_data(s->store, t->block) + at;
+    *lkey = t->lane->slab_lkey[t->rail];
+    return (uint8_t *)store_data(t->lane->store, t->block) + at;
 }
 
 /* Posts as much as the queue pair takes. A refused post never left. */
 static void post_more(struct server *s, struct server_transfer *t, struct server_link *link)
 {
     uint32_t largest = (uint32_t)s->config.memory_block_size;
-    while (!t->error && !t->closed && t->next < t->length && link->outstanding < RAIL_SEND_DEPTH &&
+    uint32_t depth = PLANTED(server_posts_one) ? 1 : RAIL_SEND_DEPTH;
+    while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth &&
            (s->posts[t->rail] < RAIL_CQ_DEPTH || PLANTED(server_cq_overrun))) {
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
-        sge.addr = local_data(s, t, t->next, &sge.lkey);
+        sge.addr = local_data(t, t->next, &sge.lkey);
         const struct fabric_send_wr wr = {
             .wr_id = server_cookie(SERVER_TRANSFER, t->slot, t->serial),
             .opcode = t->kind == SERVER_PUT ? FABRIC_WR_RDMA_READ : FABRIC_WR_RDMA_WRITE,
@@ -270,7 +269,7 @@ static enum fabric_error find_link(struct server *s, struct server_connection *c
         return ERR_STALE_GENERATION;
     }
     *out = link;
-    return server_slab_register(s, link->rail); /* done when the link was built */
+    return server_slab_register(s, c->lane, link->rail); /* done when the link was built */
 }
 
 static void begin_rdma(struct server *s, struct server_transfer *t, struct server_link *link,
@@ -305,7 +304,7 @@ void server_put(struct server *server, struct server_connection *c,
     if (!error && !t)
         error = ERR_QUEUE_FULL;
     if (!error)
-        error = store_reserve(s->store, m->key, m->key_length, m->length, &t->block);
+        error = store_reserve(c->lane->store, m->key, m->key_length, m->length, &t->block);
     if (error) {
         if (t)
             server_transfer_free(s, t);
@@ -321,6 +320,19 @@ void server_put(struct server *server, struct server_connection *c,
         begin_rdma(s, t, link, m);
 }
 
+/* The client's buffer is too small: it is told what is needed, and nothing is written. */
+static void refuse_size(struct server *s, struct server_connection *c, const struct wire_message *m,
+                        uint64_t needed)
+{
+    struct wire_message answer = {.type = WIRE_RESULT,
+                                  .id = m->id,
+                                  .error = ERR_BUFFER_TOO_SMALL,
+                                  .length = (uint32_t)needed};
+    snprintf(answer.detail, sizeof answer.detail, "found room for %u; %u is needed", m->length,
+             (uint32_t)needed);
+    server_send(s, c, &answer);
+}
+
 void server_get(struct server *server, struct server_connection *c,
                 const struct wire_message *message)
 {
@@ -329,33 +341,34 @@ void server_get(struct server *server, struct server_connection *c,
     struct server_link *link = NULL;
     assert(s && c && m && m->type == WIRE_GET);
     enum fabric_error error = m->way == WIRE_WAY_RC ? find_link(s, c, m, &link) : FABRIC_OK;
-    struct store_block *block = error ? NULL : store_pin(s->store, m->key, m->key_length);
+    struct store_block *block = error ? NULL : store_pin(c->lane->store, m->key, m->key_length);
     if (!error && !block)
         error = ERR_NOT_FOUND;
-    char detail[64] = "";
-    if (block && store_length(block) > m->length) { /* the client's buffer; nothing is written */
-        error = ERR_BUFFER_TOO_SMALL;
-        snprintf(detail, sizeof detail, "found room for %u; %u is needed", m->length,
-                 (uint32_t)store_length(block));
-    }
-    struct server_transfer *t = error ? NULL : server_transfer_new(s, c, SERVER_GET);
-    if (!error && !t)
+    bool fits = !block || store_length(block) <= m->length || PLANTED(server_room_unchecked);
+    struct server_transfer *t = error || !fits ? NULL : server_transfer_new(s, c, SERVER_GET);
+    if (!error && fits && !t)
         error = ERR_QUEUE_FULL;
-    if (error) {
+    if (error || !fits) {
+        uint64_t length = block ? store_length(block) : 0;
         if (block)
-            store_unpin(s->store, block);
-        server_result(s, c, m->id, error, detail);
+            store_unpin(c->lane->store, block);
+        if (error)
+            server_result(s, c, m->id, error, "");
+        else
+            refuse_size(s, c, m, length);
         return;
     }
     t->id = m->id;
     t->block = block;
     t->length = (uint32_t)store_length(block);
+    if (!server_tag_for(s, c, t, m))
+        return;
     if (link) {
         begin_rdma(s, t, link, m);
         return;
     }
     struct wire_message head = {.type = WIRE_RESULT, .id = m->id, .length = t->length, .found = 1};
-    head.tag = tag_of(block);
+    head.tag = t->tag;
     if (server_send(s, c, &head))
         server_pump_bulk(s, c);
 }
@@ -374,6 +387,13 @@ static struct server_transfer *by_id(struct server *s, const struct server_conne
     return NULL;
 }
 
+static void look_at_pool(struct server *s, struct server_connection *c)
+{
+    if (!c->carried_bulk)
+        rail_pool_used(&s->pool, s->fabric, c->stream);
+    c->carried_bulk = true;
+}
+
 void server_bulk(struct server *server, struct server_connection *c,
                  const struct wire_message *message)
 {
@@ -385,10 +405,11 @@ void server_bulk(struct server *server, struct server_connection *c,
         server_connection_close(server, c, ERR_FRAME_INVALID, "bulk that does not fit its PUT");
         return;
     }
-    memcpy((uint8_t *)store_data(server->store, t->block) + t->next, message->data,
+    memcpy((uint8_t *)store_data(t->lane->store, t->block) + t->next, message->data,
            message->length);
     t->next += message->length;
     server->counters.tcp_read_bytes += message->length;
+    look_at_pool(server, c);
     t->progress = server_now(server);
     if (t->next == t->length)
         server_transfer_finish(server, t);
@@ -435,12 +456,13 @@ static bool send_piece(struct server *s, struct server_connection *c, struct ser
     uint32_t left = t->length - t->next;
     struct wire_message m = {.type = WIRE_BULK, .id = t->id, .offset = t->next};
     m.length = left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
-    m.data = (const uint8_t *)store_data(s->store, t->block) + t->next;
+    m.data = (const uint8_t *)store_data(t->lane->store, t->block) + t->next;
     if (!server_send(s, c, &m))
         return false;
     t->next += m.length;
     t->progress = server_now(s);
     s->counters.tcp_write_bytes += m.length;
+    look_at_pool(s, c);
     return true;
 }
 
@@ -573,9 +595,9 @@ void server_transfers_free(struct server *server)
         if (!t)
             continue;
         if (t->kind == SERVER_PUT)
-            store_abandon(server->store, t->block);
+            store_abandon(t->lane->store, t->block);
         else if (t->kind == SERVER_GET)
-            store_unpin(server->store, t->block);
+            store_unpin(t->lane->store, t->block);
         free(t->probe);
         free(t);
     }

@@ -171,7 +171,7 @@ static void hide(struct store *s, struct store_block *b)
 static bool evict_one(struct store *s)
 {
     struct store_block *b = s->oldest;
-    while (b && b->pins > 0)
+    while (b && b->pins > 0 && !PLANTED(store_evicts_pinned))
         b = b->newer;
     if (!b)
         return false;
@@ -185,7 +185,7 @@ static uint64_t most_used(const struct store *s, uint64_t size)
 {
     uint64_t start = s->slab.capacity * s->init.start_percent / 100;
     uint64_t stop = s->slab.capacity * s->init.stop_percent / 100;
-    bool begins = s->slab.used + size > start;
+    bool begins = s->slab.used + size > (PLANTED(store_start_ignored) ? s->slab.capacity : start);
     if (!s->init.evicts || !begins)
         return UINT64_MAX;
     return stop > size ? stop - size : 0;
@@ -201,7 +201,7 @@ static bool plan(const struct store *s, uint64_t size, uint64_t most, uint32_t *
         return false;
     struct store_block *b = s->init.evicts ? s->oldest : NULL;
     for (; b && (copy.used > most || !slab_fits(&copy, size)); b = b->newer) {
-        if (b->pins)
+        if (b->pins && !PLANTED(store_evicts_pinned))
             continue;
         slab_give(&copy, b->offset, b->length);
         ++*evictions;

@@ -12,6 +12,7 @@ struct wire_channel {
     struct wire_session *session;
     uint8_t chunk[CHUNK]; /* what arrived and the session did not take yet */
     size_t chunk_at, chunk_end;
+    bool corked;
 };
 
 enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum wire_role role,
@@ -32,6 +33,18 @@ enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum
     c->stream = stream;
     *out = c;
     return FABRIC_OK;
+}
+
+void wire_channel_accept(struct wire_channel *channel, const uint8_t key[WIRE_KEY_BYTES])
+{
+    assert(channel && key);
+    wire_session_accept(channel->session, key);
+}
+
+const uint8_t *wire_channel_key(const struct wire_channel *channel)
+{
+    assert(channel);
+    return wire_session_key(channel->session);
 }
 
 void wire_channel_close(struct wire_channel *channel, bool reset)
@@ -58,9 +71,19 @@ bool wire_channel_is_challenged(const struct wire_channel *channel)
 size_t wire_channel_queued(const struct wire_channel *channel)
 {
     assert(channel);
-    size_t length;
-    wire_session_pending(channel->session, &length);
-    return length;
+    return wire_session_queued(channel->session);
+}
+
+void wire_channel_cork(struct wire_channel *channel)
+{
+    assert(channel);
+    channel->corked = true;
+}
+
+void wire_channel_records(const struct wire_channel *channel, uint64_t *sent, uint64_t *received)
+{
+    assert(channel);
+    wire_session_records(channel->session, sent, received);
 }
 
 enum fabric_error wire_channel_flush(struct wire_channel *channel)
@@ -86,7 +109,9 @@ enum fabric_error wire_channel_send(struct wire_channel *channel,
 {
     assert(channel && message);
     enum fabric_error error = wire_session_send(channel->session, message);
-    return error ? error : wire_channel_flush(channel);
+    if (error || (channel->corked && wire_channel_queued(channel) < WIRE_MAX_BODY))
+        return error;
+    return wire_channel_flush(channel);
 }
 
 /* False in *more: nothing has arrived for now. */
@@ -116,12 +141,14 @@ enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_me
         if (c->chunk_at == c->chunk_end)
             error = receive(c, &more);
         size_t taken = 0;
+        bool was_ready = wire_session_is_ready(c->session);
         if (!error)
             error = wire_session_feed(c->session, c->chunk + c->chunk_at,
                                       c->chunk_end - c->chunk_at, &taken);
         c->chunk_at += taken;
         /* The handshake answers by itself, also when it ends here. */
-        enum fabric_error sent = error && error != ERR_AUTH_FAILED ? error : wire_channel_flush(c);
+        bool answers = error ? error == ERR_AUTH_FAILED : !was_ready;
+        enum fabric_error sent = answers ? wire_channel_flush(c) : FABRIC_OK;
         if (error || sent)
             return error ? error : sent;
     }

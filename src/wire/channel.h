@@ -17,6 +17,9 @@ struct wire_channel;
  * Errors: resources_exhausted. */
 enum fabric_error wire_channel_open(struct fabric *f, fabric_stream stream, enum wire_role role,
                                     const uint8_t key[WIRE_KEY_BYTES], struct wire_channel **out);
+/* As wire_session_accept, right after the opening; and wire_session_key. */
+void wire_channel_accept(struct wire_channel *channel, const uint8_t key[WIRE_KEY_BYTES]);
+const uint8_t *wire_channel_key(const struct wire_channel *channel);
 /* `reset`: the peer gets no more of what was queued. Null is fine. */
 void wire_channel_close(struct wire_channel *channel, bool reset);
 
@@ -29,11 +32,18 @@ size_t wire_channel_queued(const struct wire_channel *channel);
  * Errors end the channel: those of wire_session_feed and of the stream. */
 enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_message *out,
                                     bool *got);
-/* Queues and sends what the stream takes. Errors: queue_full, resources_exhausted, peer_gone. */
+/* From now on what is less than a full record waits for wire_channel_flush, so that messages that
+ * belong together travel together. */
+void wire_channel_cork(struct wire_channel *channel);
+/* Queues and, unless it is corked, sends what the stream takes. Errors: queue_full,
+ * resources_exhausted, peer_gone. */
 enum fabric_error wire_channel_send(struct wire_channel *channel,
                                     const struct wire_message *message);
-/* Sends more: after CONNECTED and WRITABLE. Errors: peer_gone. */
+/* Sends what waits, as far as the stream takes it: also after CONNECTED and WRITABLE. Errors:
+ * peer_gone. */
 enum fabric_error wire_channel_flush(struct wire_channel *channel);
+/* Records so far, in either direction. */
+void wire_channel_records(const struct wire_channel *channel, uint64_t *sent, uint64_t *received);
 
 void wire_channel_bind(struct wire_channel *channel, const struct wire_message *request,
                        const struct wire_message *accept, uint8_t out[WIRE_MAC_BYTES]);

@@ -4,7 +4,9 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
+#include "src/fabric/planted.h"
 #include "src/wire/bytes.h"
 
 #define FRAME_HEADER 8u
@@ -135,6 +137,7 @@ static void put_server(struct wire_writer *w, const struct wire_message *m)
 {
     wire_put(w, m->lanes, 2);
     wire_put(w, m->rails, 1);
+    wire_put(w, m->operations, 2);
     wire_put(w, m->block_size, 8);
     wire_put(w, m->max_value, 8);
 }
@@ -206,6 +209,8 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         break;
     case INSTANCE:
         wire_put_bytes(w, m->instance, sizeof m->instance);
+        wire_put(w, m->lane, 2);
+        wire_put(w, m->member, 2);
         break;
     }
 }
@@ -265,8 +270,11 @@ static void get_server(struct wire_reader *r, struct wire_message *m)
 {
     m->lanes = (uint16_t)wire_get(r, 2);
     m->rails = (uint8_t)wire_get(r, 1);
+    m->operations = (uint16_t)wire_get(r, 2);
     m->block_size = wire_get(r, 8);
     m->max_value = wire_get(r, 8);
+    if (m->lanes == 0 || m->operations == 0)
+        r->failed = true;
 }
 
 static void get_field(struct wire_reader *r, enum field field, struct wire_message *m)
@@ -336,8 +344,16 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
         break;
     case INSTANCE:
         get_copy(r, m->instance, sizeof m->instance);
+        m->lane = (uint16_t)wire_get(r, 2);
+        m->member = (uint16_t)wire_get(r, 2);
         break;
     }
+}
+
+uint32_t wire_key_lane(const void *key, size_t key_length, uint32_t lanes)
+{
+    assert(key && key_length && lanes);
+    return (uint32_t)(XXH3_64bits(key, key_length) % lanes);
 }
 
 bool wire_message_encode(const struct wire_message *message, uint8_t *out, size_t room,

@@ -50,7 +50,7 @@ struct wire_message {
     struct fabric_port_address address;
     uint32_t qp_num, psn;           /* 24 bits */
     uint64_t iova;                  /* window: for this operation, or for the probe */
-    uint32_t rkey, length;          /* bytes */
+    uint32_t rkey, length;          /* bytes; RESULT of buffer_too_small: that are needed */
     uint8_t digest[WIRE_MAC_BYTES]; /* over both addresses and the session */
     enum fabric_mtu path_mtu;
     enum fabric_error error;
@@ -64,11 +64,16 @@ struct wire_message {
     const uint8_t *data; /* BULK: `length` bytes; of a decoded message, inside its record */
     uint16_t lanes;
     uint8_t rails;
+    uint16_t operations;            /* with data that one connection may have under way */
     uint64_t block_size, max_value; /* bytes */
     uint8_t server_rail;            /* LINK_ACCEPT: the server's number of its own */
     uint64_t lease;                 /* COMMIT: ns */
     uint8_t instance[WIRE_INSTANCE_BYTES];
+    uint16_t lane, member; /* INSTANCE: what the connection is for, and which of its like it is */
 };
+
+/* The shard of a server with `lanes` of them that has the key. */
+uint32_t wire_key_lane(const void *key, size_t key_length, uint32_t lanes);
 
 /* Bytes that any message but BULK needs at most, with its frame header. */
 #define WIRE_MESSAGE_ROOM 1024u

@@ -10,13 +10,14 @@
 #include "src/wire/bytes.h"
 
 #define MAGIC 0x4d4b5631u /* "MKV1" */
-#define HELLO_BODY (1u + WIRE_NONCE_BYTES)
+#define HINT_BYTES 8u
+#define HELLO_BODY (1u + WIRE_NONCE_BYTES + HINT_BYTES)
 #define CHALLENGE_BODY (1u + WIRE_NONCE_BYTES + WIRE_MAC_BYTES)
 #define PROOF_BODY WIRE_MAC_BYTES
-#define TRANSCRIPT (2u * (2u + WIRE_NONCE_BYTES))
+#define TRANSCRIPT (2u * (2u + WIRE_NONCE_BYTES) + HINT_BYTES)
 
 enum kind {
-    KIND_HELLO = 1,     /* role, nonce */
+    KIND_HELLO = 1,     /* role, nonce, hint at the key */
     KIND_CHALLENGE = 2, /* role, nonce, the server's proof */
     KIND_PROOF = 3,     /* the client's proof */
     KIND_RECORD = 4,    /* frames, then a MAC over header and frames */
@@ -45,12 +46,17 @@ struct wire_session {
     enum wire_role role;
     enum state state;
     uint8_t key[WIRE_KEY_BYTES];
+    bool has_other; /* server: a second key is good too */
+    uint8_t other[WIRE_KEY_BYTES];
+    uint8_t hint[HINT_BYTES]; /* as HELLO has it */
     uint8_t nonce[WIRE_NONCE_BYTES], peer_nonce[WIRE_NONCE_BYTES];
     uint8_t peer_version;
     struct wire_mac *mac_in, *mac_out, *binder;
     uint64_t sequence_in, sequence_out;
     struct buffer in, out;
     size_t out_sent;         /* of out.data */
+    bool record_open;        /* the last record in `out` takes further frames */
+    size_t record_at;        /* its header */
     size_t frame_at, frames; /* a verified record in `in`: next frame, end of frames */
 };
 
@@ -93,6 +99,18 @@ static enum fabric_error queue_plain(struct wire_session *s, enum kind kind, con
     return FABRIC_OK;
 }
 
+/* Tells who knows several keys which one is meant, and nobody else anything: it is fresh with the
+ * nonce. A wrong one only makes the handshake fail. */
+static void hint(const uint8_t key[WIRE_KEY_BYTES], const uint8_t nonce[WIRE_NONCE_BYTES],
+                 uint8_t out[HINT_BYTES])
+{
+    uint8_t whole[WIRE_KEY_BYTES];
+    const struct wire_span part = {nonce, WIRE_NONCE_BYTES};
+    wire_derive(key, "memkv key hint 1", &part, 1, whole);
+    memcpy(out, whole, HINT_BYTES);
+    OPENSSL_cleanse(whole, sizeof whole);
+}
+
 enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIRE_KEY_BYTES],
                                       const uint8_t nonce[WIRE_NONCE_BYTES],
                                       struct wire_session **out)
@@ -108,6 +126,8 @@ enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIR
     if (role == WIRE_CLIENT) {
         uint8_t body[HELLO_BODY] = {WIRE_CLIENT};
         memcpy(body + 1, nonce, WIRE_NONCE_BYTES);
+        hint(key, nonce, s->hint);
+        memcpy(body + 1 + WIRE_NONCE_BYTES, s->hint, HINT_BYTES);
         if (queue_plain(s, KIND_HELLO, body, sizeof body) != FABRIC_OK) {
             wire_session_destroy(s);
             return ERR_RESOURCES_EXHAUSTED;
@@ -128,6 +148,19 @@ void wire_session_destroy(struct wire_session *session)
     free(session->out.data);
     OPENSSL_cleanse(session, sizeof *session);
     free(session);
+}
+
+void wire_session_accept(struct wire_session *session, const uint8_t key[WIRE_KEY_BYTES])
+{
+    assert(session && key && session->state == WAIT_HELLO);
+    session->has_other = true;
+    memcpy(session->other, key, sizeof session->other);
+}
+
+const uint8_t *wire_session_key(const struct wire_session *session)
+{
+    assert(session);
+    return session->key;
 }
 
 bool wire_session_is_ready(const struct wire_session *session)
@@ -153,6 +186,7 @@ static void transcript(const struct wire_session *s, uint8_t out[TRANSCRIPT])
     wire_put(&w, client ? s->peer_version : WIRE_VERSION, 1);
     wire_put(&w, WIRE_SERVER, 1);
     wire_put_bytes(&w, client ? s->peer_nonce : s->nonce, WIRE_NONCE_BYTES);
+    wire_put_bytes(&w, s->hint, HINT_BYTES);
     assert(!w.failed && w.used == TRANSCRIPT);
 }
 
@@ -191,8 +225,12 @@ static enum fabric_error take_hello(struct wire_session *s, uint8_t version, con
     if (body[0] != WIRE_CLIENT)
         return ERR_AUTH_FAILED;
     memcpy(s->peer_nonce, body + 1, WIRE_NONCE_BYTES);
+    memcpy(s->hint, body + 1 + WIRE_NONCE_BYTES, HINT_BYTES);
     s->peer_version = version;
-    uint8_t answer[CHALLENGE_BODY] = {WIRE_SERVER};
+    uint8_t answer[CHALLENGE_BODY] = {WIRE_SERVER}, wanted[HINT_BYTES];
+    hint(s->other, s->peer_nonce, wanted);
+    if (s->has_other && wire_equal(wanted, s->hint, HINT_BYTES) && !PLANTED(wire_other_key_ignored))
+        memcpy(s->key, s->other, sizeof s->key);
     memcpy(answer + 1, s->nonce, WIRE_NONCE_BYTES);
     proof(s, WIRE_SERVER, answer + 1 + WIRE_NONCE_BYTES);
     s->state = WAIT_PROOF;
@@ -394,46 +432,78 @@ enum fabric_error wire_session_end(const struct wire_session *session)
     return inside ? ERR_FRAME_INVALID : ERR_PEER_GONE;
 }
 
+/* From here on the record is only sent: one MAC over all its frames. */
+static void seal(struct wire_session *s)
+{
+    if (!s->record_open)
+        return;
+    uint8_t *at = s->out.data + s->record_at;
+    size_t length = s->out.used - s->record_at - WIRE_HEADER_BYTES;
+    assert(length && length <= WIRE_MAX_BODY && s->out.room - s->out.used >= WIRE_MAC_BYTES);
+    put_header(at, KIND_RECORD, length, s->sequence_out++);
+    const struct wire_span part = {at, WIRE_HEADER_BYTES + length};
+    wire_mac_compute(s->mac_out, &part, 1, at + part.length);
+    s->out.used += WIRE_MAC_BYTES;
+    s->record_open = false;
+}
+
 enum fabric_error wire_session_send(struct wire_session *session,
                                     const struct wire_message *message)
 {
     assert(session && message && session->state == READY);
     struct wire_session *s = session;
     size_t bulk = message->type == WIRE_BULK ? message->length : 0;
-    size_t most = WIRE_HEADER_BYTES + WIRE_MESSAGE_ROOM + bulk + WIRE_MAC_BYTES;
-    if (s->out.used - s->out_sent + most > WIRE_MAX_QUEUED)
+    size_t most = WIRE_MESSAGE_ROOM + bulk, length;
+    if (wire_session_queued(s) + WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES > WIRE_MAX_QUEUED)
         return ERR_QUEUE_FULL;
-    if (!reserve(&s->out, most))
+    bool full =
+        s->record_open && s->out.used - s->record_at + most > WIRE_HEADER_BYTES + WIRE_MAX_BODY;
+    if (full || PLANTED(wire_record_per_message))
+        seal(s);
+    if (!reserve(&s->out, WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES))
         return ERR_RESOURCES_EXHAUSTED;
-    uint8_t *at = s->out.data + s->out.used;
-    size_t length;
-    bool fits =
-        wire_message_encode(message, at + WIRE_HEADER_BYTES, WIRE_MESSAGE_ROOM + bulk, &length);
-    assert(fits && length <= WIRE_MAX_BODY);
-    put_header(at, KIND_RECORD, length, s->sequence_out++);
-    const struct wire_span part = {at, WIRE_HEADER_BYTES + length};
-    wire_mac_compute(s->mac_out, &part, 1, at + WIRE_HEADER_BYTES + length);
-    s->out.used += WIRE_HEADER_BYTES + length + WIRE_MAC_BYTES;
+    if (!s->record_open) {
+        s->record_open = true;
+        s->record_at = s->out.used;
+        s->out.used += WIRE_HEADER_BYTES;
+    }
+    bool fits = wire_message_encode(message, s->out.data + s->out.used, most, &length);
+    assert(fits);
+    s->out.used += length;
     return FABRIC_OK;
 }
 
-const uint8_t *wire_session_pending(const struct wire_session *session, size_t *length)
+size_t wire_session_queued(const struct wire_session *session)
 {
-    assert(session && length && session->out_sent <= session->out.used);
-    *length = session->out.used - session->out_sent;
+    assert(session && session->out_sent <= session->out.used);
+    return session->out.used - session->out_sent;
+}
+
+const uint8_t *wire_session_pending(struct wire_session *session, size_t *length)
+{
+    assert(session && length);
+    seal(session);
+    *length = wire_session_queued(session);
     return session->out.data + session->out_sent;
 }
 
 void wire_session_sent(struct wire_session *session, size_t length)
 {
     struct wire_session *s = session;
-    assert(s && length <= s->out.used - s->out_sent);
+    assert(s && !s->record_open && length <= wire_session_queued(s));
     s->out_sent += length;
     if (s->out_sent < s->out.used && s->out_sent < s->out.room / 2)
         return;
     memmove(s->out.data, s->out.data + s->out_sent, s->out.used - s->out_sent);
     s->out.used -= s->out_sent;
     s->out_sent = 0;
+}
+
+void wire_session_records(const struct wire_session *session, uint64_t *sent, uint64_t *received)
+{
+    assert(session && sent && received);
+    *sent = session->sequence_out;
+    *received = session->sequence_in;
 }
 
 void wire_session_bind(struct wire_session *session, const struct wire_message *request,

@@ -33,6 +33,11 @@ enum fabric_error wire_session_create(enum wire_role role, const uint8_t key[WIR
                                       struct wire_session **out);
 void wire_session_destroy(struct wire_session *session); /* null is fine */
 
+/* A server's, before a byte was fed: a client may have this key instead. HELLO hints at its key. */
+void wire_session_accept(struct wire_session *session, const uint8_t key[WIRE_KEY_BYTES]);
+/* The key that this session uses: settled by HELLO. */
+const uint8_t *wire_session_key(const struct wire_session *session);
+
 /* The other end has shown that it has the key, and so have we. */
 bool wire_session_is_ready(const struct wire_session *session);
 /* A server has answered a HELLO and got no proof. A client that dislikes the server's proof says so
@@ -50,13 +55,19 @@ enum fabric_error wire_session_next(struct wire_session *session, struct wire_me
 /* The stream ended: frame_invalid in the middle of a record, peer_gone between two. */
 enum fabric_error wire_session_end(const struct wire_session *session);
 
-/* Queues one message; copies it. Errors: queue_full (WIRE_MAX_QUEUED bytes wait; the peer does not
- * read), resources_exhausted. The session must be ready. */
+/* Queues one message; copies it. Messages that are queued one after the other share a record of up
+ * to WIRE_MAX_BODY bytes, until wire_session_pending closes it. Errors: queue_full
+ * (WIRE_MAX_QUEUED bytes wait; the peer does not read), resources_exhausted. The session must be
+ * ready. */
 enum fabric_error wire_session_send(struct wire_session *session,
                                     const struct wire_message *message);
-/* What waits to be sent, and how much of it was sent. */
-const uint8_t *wire_session_pending(const struct wire_session *session, size_t *length);
+/* Bytes that wait to be sent. */
+size_t wire_session_queued(const struct wire_session *session);
+/* What waits to be sent, valid until the next call on this session; and how much of it was sent. */
+const uint8_t *wire_session_pending(struct wire_session *session, size_t *length);
 void wire_session_sent(struct wire_session *session, size_t length);
+/* Records so far, in either direction. */
+void wire_session_records(const struct wire_session *session, uint64_t *sent, uint64_t *received);
 
 /* Binds a LINK_REQUEST and its LINK_ACCEPT, every address field of both, to this session: both ends
  * compute it and compare what the other sends. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MemKV in the simulator (HA-7.1): short worlds a second, with a server and a client that does
- * eight operations of 16 KiB.
+ * eight operations of 16 KiB; and how much faster than the clock the time-out family runs, which is
+ * every scenario with the tag "timeout".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,14 @@
 
 #include "fabric_sim/testbed.h"
 #include "src/client/program.h"
+#include "src/scenario/cases.h"
+#include "src/scenario/files.h"
+#include "src/scenario/runner.h"
 #include "src/server/program.h"
 #include "tests/support/reach.h"
 
 #define WORLDS_TO_REACH 1000
+#define RATIO_TO_REACH 1000
 #define SECOND UINT64_C(1000000000)
 #define MEASURE 3.0 /* seconds of each figure */
 
@@ -94,6 +99,60 @@ static void short_world(uint64_t seed)
     sim_testbed.destroy(tb);
 }
 
+static bool is_of_the_family(const struct scenario *scenario)
+{
+    for (size_t i = 0; i < scenario->tag_count; i++) {
+        if (strcmp(scenario->tags[i], "timeout") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Runs one case if it is of the family: virtual ns to *time; the cpu seconds. */
+static double run_case(const struct case_name *one, uint64_t *time)
+{
+    static const struct fabric_program *const programs[] = {&memkv_server_program,
+                                                            &memkv_client_program};
+    static const char *const names[] = {"server", "client"};
+    const struct scenario_options options = {
+        .seed = 1, .caps = FABRIC_CAPS_ALL, .programs = programs, .program_count = 2};
+    char detail[FILES_DETAIL] = "";
+    struct text content = {0};
+    struct yaml_errors errors;
+    struct scenario_result result;
+    double seconds = 0;
+    check(file_read(one->file, &content, detail), detail);
+    yaml_errors_init(&errors, one->file);
+    struct scenario *scenario =
+        scenario_read(one->file, text_data(&content), content.length, one->cell, names, 2, &errors);
+    check(scenario != NULL, one->file);
+    if (is_of_the_family(scenario)) {
+        double from = reach_cpu_seconds();
+        scenario_run(scenario, &sim_testbed, &options, &result);
+        seconds = reach_cpu_seconds() - from;
+        check(result.status == SCENARIO_PASSED, one->file);
+        *time += result.time;
+        scenario_result_free(&result);
+    }
+    scenario_free(scenario);
+    text_free(&content);
+    return seconds;
+}
+
+static double family_ratio(void)
+{
+    struct case_list list = {0};
+    char detail[FILES_DETAIL] = "";
+    uint64_t time = 0;
+    double seconds = 0;
+    check(case_list_add(&list, "scenarios", NULL, detail), detail);
+    for (size_t i = 0; i < list.count; i++)
+        seconds += run_case(&list.cases[i], &time);
+    case_list_free(&list);
+    check(time > 0, "no scenario has the tag timeout");
+    return (double)time / (double)SECOND / seconds;
+}
+
 int main(void)
 {
     uint64_t worlds = 0;
@@ -102,5 +161,7 @@ int main(void)
         short_world(++worlds);
     reach(REACH_AT_LEAST, "worlds of MemKV with eight operations of 16 KiB",
           (double)worlds / (now - from), WORLDS_TO_REACH, "a second");
+    reach(REACH_AT_LEAST, "virtual seconds of the time-out family", family_ratio(), RATIO_TO_REACH,
+          "a second");
     return 0;
 }

@@ -23,6 +23,14 @@ static fabric_caps caps_on(void)
     return caps;
 }
 
+/* Ends the case. */
+static void skip_kit(struct kit *kit)
+{
+    void *state = kit;
+    kit_free(&state);
+    skip();
+}
+
 /* Says which bit is missing and ends the case. */
 static void skip_without(struct kit *kit, fabric_caps missing)
 {
@@ -31,9 +39,7 @@ static void skip_without(struct kit *kit, fabric_caps missing)
             fprintf(stderr, "# needs the capability %s\n",
                     fabric_cap_name((enum fabric_cap_bit)bit));
     }
-    void *state = kit;
-    kit_free(&state);
-    skip();
+    skip_kit(kit);
 }
 
 void kit_adopt(struct kit *kit, size_t node, struct fabric *f)
@@ -98,6 +104,14 @@ struct kit *kit_new_bare(size_t nodes, fabric_caps caps)
 struct kit *kit_new(size_t nodes, fabric_caps caps)
 {
     struct kit *kit = kit_new_bare(nodes, caps);
+    char names[1][FABRIC_NAME_MAX];
+    size_t count = 0;
+    assert_int_equal(fabric_device_list(kit->nodes[0].f, names, 1, &count), FABRIC_OK);
+    if (count == 0) {
+        fprintf(stderr, "# %s has no RDMA device\n", bench_backend.name);
+        skip_kit(kit);
+        return NULL;
+    }
     for (size_t i = 0; i < nodes; i++)
         kit_open(&kit->nodes[i]);
     return kit;
@@ -244,8 +258,11 @@ bool kit_until(struct kit *kit, bool (*done)(void *context), void *context)
     }
 }
 
+/* Where time is real, what never happens is waited for less long. */
 void kit_pass(struct kit *kit, uint64_t ns)
 {
+    if (!(kit->caps & FABRIC_CAP_VIRTUAL_TIME) && ns > KIT_REAL_PASS)
+        ns = KIT_REAL_PASS;
     uint64_t deadline = kit_now(alive(kit)) + ns;
     kit_poll(kit);
     while (kit_now(alive(kit)) < deadline && bench_backend.advance(kit->bench, deadline))

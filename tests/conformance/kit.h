@@ -19,7 +19,8 @@
 #define KIT_BUFFER 65536
 #define KIT_DEPTH 64
 #define KIT_SECOND UINT64_C(1000000000)
-#define KIT_PATIENCE (30 * KIT_SECOND) /* of any wait; in the fabric's own time */
+#define KIT_REAL_PASS (KIT_SECOND / 20) /* of kit_pass where time is not virtual */
+#define KIT_PATIENCE (30 * KIT_SECOND)  /* of any wait; in the fabric's own time */
 #define KIT_IOVA UINT64_C(0x10000000)
 #define KIT_ACCESS_ALL                                                                             \
     (FABRIC_ACCESS_LOCAL_WRITE | FABRIC_ACCESS_REMOTE_WRITE | FABRIC_ACCESS_REMOTE_READ)

@@ -15,6 +15,10 @@ static void devices_are_listed_and_opened_by_name(void **state)
     fabric_device device = {0};
     struct fabric_device_attr attr;
     assert_int_equal(fabric_device_list(f, names, 2, &count), FABRIC_OK);
+    if (count == 0) { /* an adapter without its verbs */
+        assert_int_equal(fabric_device_open(f, "mlx5_0", &device), ERR_NOT_FOUND);
+        skip();
+    }
     assert_int_equal(count, 1);
     assert_string_equal(names[0], bench_backend.device(kit->bench, 0));
     assert_int_equal(fabric_device_list(f, NULL, 0, &count), FABRIC_OK);

@@ -13,13 +13,11 @@
 #include "src/server/program.h"
 #include "tests/support/memkv_pair.h"
 
-#define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
-
 enum fabric_error pair_server(struct small_world *w, const char *rdma)
 {
     char config[1024];
     snprintf(config, sizeof config,
-             "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
+             "network: {address: \"0.0.0.0:9900\", auth_key: " PAIR_KEY "}\n"
              "memory: {block_size: 16 KiB, max_size: 4 MiB}\n"
              "rdma: {%s}\n",
              rdma);
@@ -30,7 +28,8 @@ enum fabric_error pair_client(struct small_world *w, const char *transport, cons
 {
     char config[1024];
     snprintf(config, sizeof config,
-             "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\ntransport: %s\n%s", transport, more);
+             "servers: [\"10.0.0.1:9900\"]\nauth_key: " PAIR_KEY "\ntransport: %s\n%s", transport,
+             more);
     return small_start(w, PAIR_CLIENT, &memkv_client_program, config);
 }
 

@@ -3,7 +3,10 @@
 #ifndef TESTS_SUPPORT_MEMKV_PAIR_H
 #define TESTS_SUPPORT_MEMKV_PAIR_H
 
+#include "src/client/program.h"
 #include "tests/support/small_world.h"
+
+#define PAIR_KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
 #define SECOND 1000000000ull
 #define PAIR_SERVER 0

@@ -164,6 +164,9 @@ static void node_ops(struct fabric_ops *ops)
 #define X(member) ops->member = small_streams.member;
     SMALL_STREAMS(X)
 #undef X
+#define X(member) ops->member = small_web.member;
+    SMALL_HTTP(X)
+#undef X
 #define X(member) ops->member = small_verbs.member;
     SMALL_VERBS(X)
 #undef X
@@ -175,6 +178,13 @@ static void take_report(void *context, const char *json)
     if (getenv("SMALL_WORLD_TALK"))
         fprintf(stderr, "%12llu %u %s\n", (unsigned long long)n->world->now, n->index, json);
     keep(n->reports, &n->report_count, json);
+    if (n->more.report)
+        n->more.report(n->more.context, json);
+}
+
+void small_sink(struct small_world *w, uint32_t node, const struct fabric_report_sink *sink)
+{
+    w->nodes[node]->more = sink ? *sink : (struct fabric_report_sink){NULL, NULL};
 }
 
 struct small_world *small_world_new(uint32_t nodes)

@@ -55,6 +55,8 @@ enum fabric_error small_start_with(struct small_world *w, uint32_t node,
                                    const struct fabric_program *program, const char *config,
                                    size_t length, void **state);
 void small_stop(struct small_world *w, uint32_t node);
+/* Where the reports of the node go besides; null: nowhere. Before its start. */
+void small_sink(struct small_world *w, uint32_t node, const struct fabric_report_sink *sink);
 void small_command(struct small_world *w, uint32_t node, const char *json);
 /* Look-ups from now on take `delay` ns and end in `error`. */
 void small_resolve(struct small_world *w, uint64_t delay, enum fabric_error error);
@@ -65,6 +67,11 @@ void small_async(struct small_world *w, uint32_t node, enum fabric_async_type ty
 void small_pair_async(struct small_world *w, uint32_t node, enum fabric_async_type type);
 /* Every stream of the node is reset. */
 void small_reset_streams(struct small_world *w, uint32_t node);
+
+/* Asks the HTTP end point of a node, which answers at once: status and body (good until the next).
+ * 0: nobody listens. */
+uint32_t small_http(struct small_world *w, uint32_t node, const char *method, const char *path,
+                    const char **body);
 
 /* Goes on until the node has reported a line with `text` in it, which is returned; null after
  * `within` ns. Reports before the previous hit on that node do not count. */

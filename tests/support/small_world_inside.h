@@ -71,7 +71,7 @@ struct small_node {
     uint32_t index;
     const struct fabric_program *program;
     void *state;
-    struct fabric_report_sink sink;
+    struct fabric_report_sink sink, more;
     struct small_port port;
     bool no_device, cut;
     uint32_t devices, handles;
@@ -82,6 +82,10 @@ struct small_node {
     bool listening;
     uint64_t listen_cookie;
     char listen_address[FABRIC_NAME_MAX];
+    bool http, http_asked;
+    uint64_t http_cookie;
+    uint32_t http_status;
+    char http_body[65536]; /* of the last answer */
     struct small_stored files[8];
     char *reports[SMALL_TEXTS];
     uint32_t report_count, report_seen;
@@ -138,6 +142,14 @@ extern const struct fabric_ops small_verbs;
     X(stream_close)                                                                                \
     X(io_submit)
 extern const struct fabric_ops small_streams;
+
+/* small_http.c */
+#define SMALL_HTTP(X)                                                                              \
+    X(http_listen)                                                                                 \
+    X(http_reply)                                                                                  \
+    X(http_close)
+extern const struct fabric_ops small_web;
+
 void small_tell(struct small_node *n, uint32_t pipe, enum fabric_event_type type,
                 enum fabric_error error, uint64_t after);
 struct small_pipe *small_other_end(struct small_node *n, const struct small_pipe *p);

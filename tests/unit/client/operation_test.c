@@ -161,7 +161,7 @@ static void a_late_answer_never_configures_a_newer_link(void **state)
     rogue_start(w, PAIR_SERVER, &r, WIRE_SERVER);
     assert_int_equal(pair_client(w, "rdma", ""), 0);
     small_run(w, SECOND / 10);
-    struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .rails = 1};
+    struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .operations = 9, .rails = 1};
     assert_int_equal(rogue_send(&r, &m), 0);
     small_run(w, SECOND / 10);
     const struct wire_message *request = rogue_last(&r, WIRE_LINK_REQUEST);
@@ -198,7 +198,8 @@ static void a_server_that_breaks_the_protocol_is_left(void **state)
         rogue_start(w, PAIR_SERVER, &r, WIRE_SERVER);
         assert_int_equal(pair_client(w, "tcp", ""), 0);
         small_run(w, SECOND / 10);
-        struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .rails = 1, .key_length = 1};
+        struct wire_message m = {
+            .type = WIRE_WELCOME, .lanes = 1, .operations = 9, .rails = 1, .key_length = 1};
         assert_int_equal(rogue_send(&r, &m), 0);
         m.type = types[i];
         m.way = WIRE_WAY_RC;
@@ -222,7 +223,7 @@ static void an_answer_that_does_not_fit_is_refused(void **state)
         rogue_start(w, PAIR_SERVER, &r, WIRE_SERVER);
         assert_int_equal(pair_client(w, "tcp", ""), 0);
         small_run(w, SECOND / 10);
-        struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .rails = 1};
+        struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .operations = 9, .rails = 1};
         assert_int_equal(rogue_send(&r, &m), 0);
         small_command(w, PAIR_CLIENT, "{\"id\":1,\"op\":\"get\",\"key\":\"k\",\"size\":100}");
         small_run(w, SECOND / 10);

@@ -97,7 +97,7 @@ static void what_is_wrong_with_a_command_is_said(void **state)
     pair_has(pair_do(w, "\"key\":\"k\""), "\"error\":\"invalid_argument\"");
     pair_has(pair_do(w, "\"op\":\"put\",\"size\":1"), "key:");
     pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\""), "size:");
-    pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":20000000"), "size:");
+    pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":\"1\""), "size:");
     pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":1,\"seed\":\"x\""), "seed:");
     pair_has(pair_do(w, "\"op\":\"put_file\",\"key\":\"k\""), "path:");
     pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":1,\"timeout_ms\":0"), "timeout_ms:");

@@ -106,6 +106,8 @@ static void wrong_server_files_are_refused_with_the_place(void **state)
         {"network: {auth_key: " KEY "}\nstorage: {devices: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n",
          "more than 8"},
         {"network: {auth_key: " KEY "}\nstorage: {devices: [[1]]}\n", "text is expected"},
+        {"network: {auth_key: " KEY "}\nmemory: {max_size: 4 KiB}\nstorage: {lanes: 2}\n",
+         "found 2 lanes"},
         {"[", "while parsing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -88,32 +88,6 @@ static void an_operation_carries_what_the_step_says(void **state)
                                           "\"timeout_ms\":20}"));
 }
 
-static bool second_time(void *context)
-{
-    return ++*(unsigned *)context > 3;
-}
-
-/* Nothing happens for an hour: the operator is heard all the same. */
-static void an_interrupt_is_heard_while_nothing_happens(void **state)
-{
-    (void)state;
-    struct scenario_fixture f;
-    unsigned asked = 0;
-    script("sm_stop", UINT64_C(4000000000) * 1000, TESTBED_EVENT_LOG, "server", "late", FABRIC_OK);
-    scenario_fixture_run(&f, "steps: [sm_stop: sm, nothing: 1 h]\n");
-    assert_int_equal(f.result.status, SCENARIO_PASSED);
-    scenario_result_free(&f.result);
-    const struct scenario_options options = {.caps = FABRIC_CAPS_ALL,
-                                             .programs = fake_programs,
-                                             .program_count = 2,
-                                             .interrupted = second_time,
-                                             .interrupt_context = &asked};
-    scenario_run(f.scenario, &fake_testbed_ops, &options, &f.result);
-    assert_int_equal(f.result.status, SCENARIO_INTERRUPTED);
-    assert_true(f.result.time < 1000 * (uint64_t)MS);
-    scenario_fixture_free(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,7 +97,6 @@ int main(void)
         cmocka_unit_test_setup(the_exit_of_a_killed_program_is_not_the_next_ones, setup),
         cmocka_unit_test_setup(a_killed_program_may_not_end_twice, setup),
         cmocka_unit_test_setup(an_operation_carries_what_the_step_says, setup),
-        cmocka_unit_test_setup(an_interrupt_is_heard_while_nothing_happens, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/server/server.h"
 #include "tests/support/memkv_pair.h"
 #include "tests/support/rogue.h"
 
@@ -68,7 +69,7 @@ static void a_wrong_proof_is_an_authentication_failure(void **state)
         assert_int_equal(pair_server(w, ""), 0);
         rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
         small_run(w, SECOND / 10);
-        const uint8_t hello[20 + 33] = {'M', 'K', 'V', '1', 1, 1, [11] = 33, [20] = 1};
+        const uint8_t hello[20 + 41] = {'M', 'K', 'V', '1', 1, 1, [11] = 41, [20] = 1};
         rogue_send_bytes(&r, hello, sizeof hello);
         small_run(w, SECOND / 10);
         const uint8_t proof[20 + 32] = {'M', 'K', 'V', '1', 1, 3, [11] = 32};
@@ -436,12 +437,76 @@ static void one_client_has_a_bounded_number_of_transfers(void **state)
     struct small_world *w = met();
     struct wire_message m = request(WIRE_PUT, 1);
     m.length = 60;
-    for (uint64_t id = 1; id <= 64; id++) {
+    for (uint64_t id = 1; id <= SERVER_CONNECTION_TRANSFERS; id++) {
         m.id = id;
         assert_int_equal(rogue_send(&r, &m), 0);
     }
-    m.id = 65;
+    m.id = SERVER_CONNECTION_TRANSFERS + 1;
     assert_int_equal(answer(w, &m), ERR_QUEUE_FULL);
+    small_world_free(w);
+}
+
+static struct small_world *met_lanes(void)
+{
+    struct small_world *w = small_world_new(2);
+    memset(&r, 0, sizeof r);
+    assert_int_equal(pair_server(w, "}\nstorage: {lanes: 4"), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_last(&r, WIRE_WELCOME)->lanes, 4);
+    return w;
+}
+
+/* What a lane does not have it must not be asked for: it would be stored where nobody looks. */
+static void a_connection_serves_the_keys_of_its_lane_only(void **state)
+{
+    (void)state;
+    const uint32_t lane = wire_key_lane("key", 3, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        struct small_world *w = met_lanes();
+        struct wire_message m = {.type = WIRE_INSTANCE, .instance = {1}, .lane = (uint16_t)i};
+        assert_int_equal(rogue_send(&r, &m), 0);
+        m = request(WIRE_EXISTS, 1);
+        assert_int_equal(rogue_send(&r, &m), 0);
+        small_run(w, SECOND / 10);
+        assert_int_equal(r.closed, i != lane);
+        assert_int_equal(small_logged(w, PAIR_SERVER, "frame_invalid: a key of another lane"),
+                         i != lane);
+        small_world_free(w);
+    }
+}
+
+static void a_lane_that_is_not_there_is_refused(void **state)
+{
+    (void)state;
+    struct small_world *w = met_lanes();
+    struct wire_message m = {.type = WIRE_INSTANCE, .instance = {1}, .lane = 4};
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_true(r.closed);
+    small_world_free(w);
+}
+
+/* MK-A5: the members of a pool stand side by side. */
+static void a_second_member_of_a_pool_replaces_nobody(void **state)
+{
+    (void)state;
+    static struct rogue second;
+    struct small_world *w = small_world_new(3);
+    struct wire_message m = {.type = WIRE_INSTANCE, .instance = {1}};
+    memset(&r, 0, sizeof r);
+    memset(&second, 0, sizeof second);
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 10);
+    m.member = 1;
+    assert_int_equal(rogue_send(&second, &m), 0);
+    small_run(w, SECOND / 10);
+    assert_false(r.closed);
+    assert_false(second.closed);
     small_world_free(w);
 }
 
@@ -466,6 +531,9 @@ int main(void)
         cmocka_unit_test(requests_for_links_are_paced),
         cmocka_unit_test(who_says_much_at_once_lets_others_have_their_turn),
         cmocka_unit_test(one_client_has_a_bounded_number_of_transfers),
+        cmocka_unit_test(a_connection_serves_the_keys_of_its_lane_only),
+        cmocka_unit_test(a_lane_that_is_not_there_is_refused),
+        cmocka_unit_test(a_second_member_of_a_pool_replaces_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,11 @@ static struct wire_message sample(enum wire_type type)
                              .key_length = 3,
                              .offset = 12,
                              .data = bulk,
-                             .lanes = 1,
+                             .lanes = 4,
+                             .lane = 3,
+                             .member = 2,
                              .rails = 2,
+                             .operations = 128,
                              .block_size = 1u << 21,
                              .max_value = WIRE_MAX_VALUE};
     m.address = (struct fabric_port_address){.link_layer = FABRIC_LINK_LAYER_INFINIBAND,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MK-I1, MK-I2: nothing gets through that the peer did not say in this session, in this order. */
+/* MK-I1, MK-I2: nothing gets through that the peer did not say, in this session and in this order.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -103,8 +104,10 @@ static void bytes_may_be_split_and_merged_anywhere(void **state)
         struct wire_message m, sent = exists(1);
         bool got;
         for (uint64_t i = 1; i <= 3; i++) {
+            size_t length;
             sent.id = i;
             assert_int_equal(wire_session_send(p.client, &sent), 0);
+            wire_session_pending(p.client, &length); /* each in a record of its own */
         }
         for (uint64_t i = 1; i <= 3; i++) {
             assert_int_equal(move(p.client, p.server, step), 0);
@@ -118,6 +121,69 @@ static void bytes_may_be_split_and_merged_anywhere(void **state)
         assert_int_equal(wire_session_end(p.server), ERR_PEER_GONE);
         close_pair(&p);
     }
+}
+
+/* MK-J5: a batch of three EXISTS, as docs/formats.md has it. */
+static void messages_of_a_batch_share_a_record_and_its_mac(void **state)
+{
+    (void)state;
+    static const uint8_t golden[] = {
+        0x4d, 0x4b, 0x56, 0x31, 0x01, 0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x39, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x6b, 0x31, 0x0a, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x02,
+        0x6b, 0x32, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x03, 0x02, 0x6b, 0x33, 0xbd, 0x32, 0xe4, 0x93, 0x25, 0x57, 0x95,
+        0x05, 0xbd, 0x8e, 0x03, 0x75, 0xfb, 0xc5, 0x41, 0x70, 0x20, 0x73, 0xc3, 0x96, 0x03,
+        0x11, 0xf8, 0xd8, 0xef, 0x72, 0x53, 0x29, 0xdf, 0x28, 0x05, 0x5b};
+    struct pair p = open_pair(shared, shared);
+    shake(&p, 1000);
+    static const char keys[3][3] = {"k1", "k2", "k3"};
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct wire_message m = {.type = WIRE_EXISTS, .id = i, .key_length = 2};
+        memcpy(m.key, keys[i - 1], 2);
+        assert_int_equal(wire_session_send(p.client, &m), 0);
+    }
+    size_t length;
+    const uint8_t *data = wire_session_pending(p.client, &length);
+    assert_int_equal(length, sizeof golden);
+    assert_memory_equal(data, golden, sizeof golden);
+    assert_int_equal(move(p.client, p.server, 1000), 0);
+    for (uint64_t i = 1; i <= 3; i++) {
+        struct wire_message m;
+        bool got;
+        assert_int_equal(wire_session_next(p.server, &m, &got), 0);
+        assert_true(got);
+        assert_int_equal(m.id, i);
+    }
+    close_pair(&p);
+}
+
+/* A batch that is larger than a record takes another one; both stay within the bound. */
+static void a_record_is_closed_before_it_is_too_large(void **state)
+{
+    (void)state;
+    struct pair p = open_pair(shared, shared);
+    shake(&p, 1000);
+    uint64_t sent, received, last = 0;
+    for (uint64_t i = 1; i <= 5000; i++) {
+        struct wire_message m = exists(i);
+        assert_int_equal(wire_session_send(p.client, &m), 0);
+    }
+    while (last < 5000) {
+        struct wire_message m;
+        bool got;
+        assert_int_equal(move(p.client, p.server, 100000), 0);
+        for (;;) {
+            assert_int_equal(wire_session_next(p.server, &m, &got), 0);
+            if (!got)
+                break;
+            assert_int_equal(m.id, ++last);
+        }
+    }
+    wire_session_records(p.client, &sent, &received);
+    assert_int_equal(sent, 2);
+    close_pair(&p);
 }
 
 static void another_key_fails_on_both_sides(void **state)
@@ -258,14 +324,14 @@ static void no_altered_byte_gets_through(void **state)
 static void every_altered_byte_of_the_handshake_is_noticed(void **state)
 {
     (void)state;
-    for (size_t at = 0; at < 53 + 85; at++) {
+    for (size_t at = 0; at < 61 + 85; at++) {
         struct pair p = open_pair(shared, shared);
         uint8_t bytes[256];
         size_t length, taken;
         enum fabric_error error;
         const uint8_t *data = wire_session_pending(p.client, &length);
         memcpy(bytes, data, length);
-        assert_int_equal(length, 53);
+        assert_int_equal(length, 61);
         wire_session_sent(p.client, length);
         if (at < length)
             bytes[at] ^= 0x10;
@@ -273,8 +339,8 @@ static void every_altered_byte_of_the_handshake_is_noticed(void **state)
         if (!error) {
             data = wire_session_pending(p.server, &length);
             memcpy(bytes, data, length);
-            if (at >= 53 && length == 85)
-                bytes[at - 53] ^= 0x10;
+            if (at >= 61 && length == 85)
+                bytes[at - 61] ^= 0x10;
             error = wire_session_feed(p.client, bytes, length, &taken);
         }
         assert_true(error == ERR_AUTH_FAILED || error == ERR_FRAME_INVALID ||
@@ -284,19 +350,41 @@ static void every_altered_byte_of_the_handshake_is_noticed(void **state)
     }
 }
 
+/* While the key of a cluster is changed both are good, and either end uses the client's. */
+static void a_client_with_the_second_key_is_let_in(void **state)
+{
+    const uint8_t older[WIRE_KEY_BYTES] = {9}, third[WIRE_KEY_BYTES] = {7};
+    (void)state;
+    struct pair p = open_pair(older, shared);
+    wire_session_accept(p.server, older);
+    shake(&p, 7);
+    assert_memory_equal(wire_session_key(p.server), older, WIRE_KEY_BYTES);
+    close_pair(&p);
+    p = open_pair(shared, shared);
+    wire_session_accept(p.server, older);
+    shake(&p, 7);
+    assert_memory_equal(wire_session_key(p.server), shared, WIRE_KEY_BYTES);
+    close_pair(&p);
+    p = open_pair(third, shared);
+    wire_session_accept(p.server, older);
+    assert_int_equal(move(p.client, p.server, 7), 0);
+    assert_int_equal(move(p.server, p.client, 7), ERR_AUTH_FAILED);
+    close_pair(&p);
+}
+
 static void a_higher_version_is_refused_by_name(void **state)
 {
     (void)state;
     struct pair p = open_pair(shared, shared);
     size_t length, taken;
     uint8_t bytes[128];
-    memcpy(bytes, wire_session_pending(p.client, &length), 53);
+    memcpy(bytes, wire_session_pending(p.client, &length), 61);
     bytes[4] = WIRE_VERSION + 1;
-    assert_int_equal(wire_session_feed(p.server, bytes, 53, &taken), ERR_UNSUPPORTED_VERSION);
+    assert_int_equal(wire_session_feed(p.server, bytes, 61, &taken), ERR_UNSUPPORTED_VERSION);
     close_pair(&p);
     p = open_pair(shared, shared);
     bytes[4] = 0;
-    assert_int_equal(wire_session_feed(p.server, bytes, 53, &taken), ERR_FRAME_INVALID);
+    assert_int_equal(wire_session_feed(p.server, bytes, 61, &taken), ERR_FRAME_INVALID);
     close_pair(&p);
 }
 
@@ -374,6 +462,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_may_be_split_and_merged_anywhere),
+        cmocka_unit_test(messages_of_a_batch_share_a_record_and_its_mac),
+        cmocka_unit_test(a_record_is_closed_before_it_is_too_large),
         cmocka_unit_test(another_key_fails_on_both_sides),
         cmocka_unit_test(a_wrong_proof_is_refused_and_nothing_was_told),
         cmocka_unit_test(what_a_server_says_cannot_be_reflected),
@@ -383,6 +473,7 @@ int main(void)
         cmocka_unit_test(a_record_of_another_session_is_refused),
         cmocka_unit_test(no_altered_byte_gets_through),
         cmocka_unit_test(every_altered_byte_of_the_handshake_is_noticed),
+        cmocka_unit_test(a_client_with_the_second_key_is_let_in),
         cmocka_unit_test(a_higher_version_is_refused_by_name),
         cmocka_unit_test(a_length_is_bounded_by_its_header_alone),
         cmocka_unit_test(a_truncated_record_is_named),

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * memkv: server, client and tools in one program. What a command is stands in src/cli; here are the
+ * files, the terminal and the fabric of this machine.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabric_hw/os/os.h"
+#include "fabric_hw/os/run.h"
+#include "src/cli/cli.h"
+
+static const char *environment(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name);
+}
+
+static enum fabric_error error_of(int number)
+{
+    switch (number) {
+    case ENOENT:
+    case ENOTDIR:
+        return ERR_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+        return ERR_ACCESS_DENIED;
+    case ENOSPC:
+    case EDQUOT:
+        return ERR_STORE_FULL;
+    case EROFS:
+        return ERR_READ_ONLY;
+    case ENOMEM:
+        return ERR_RESOURCES_EXHAUSTED;
+    default:
+        return ERR_MEDIA_FAILED;
+    }
+}
+
+/* Reads to the end; at most `max` bytes. */
+static enum fabric_error read_all(int fd, size_t max, size_t guess, struct cli_file *out)
+{
+    size_t room = (guess < max ? guess : max) + 2;
+    out->data = malloc(room);
+    out->length = 0;
+    while (out->data) {
+        ssize_t got = read(fd, out->data + out->length, room - out->length - 1);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_of(errno);
+        if (got == 0)
+            break;
+        out->length += (size_t)got;
+        if (out->length > max)
+            return ERR_TOO_LARGE;
+        if (room - out->length > 1)
+            continue;
+        char *more = realloc(out->data, room *= 2);
+        if (!more)
+            return ERR_RESOURCES_EXHAUSTED;
+        out->data = more;
+    }
+    if (!out->data)
+        return ERR_RESOURCES_EXHAUSTED;
+    out->data[out->length] = '\0';
+    return FABRIC_OK;
+}
+
+static enum fabric_error read_file(void *context, const char *path, size_t max,
+                                   struct cli_file *out)
+{
+    struct stat st;
+    struct cli_file file = {.data = NULL};
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    (void)context;
+    if (fd < 0)
+        return error_of(errno);
+    enum fabric_error error = fstat(fd, &st) == 0 ? FABRIC_OK : error_of(errno);
+    if (!error) {
+        file.mode = (uint32_t)st.st_mode & 07777;
+        file.is_regular = S_ISREG(st.st_mode);
+        error = read_all(fd, max, file.is_regular ? (size_t)st.st_size : 65536, &file);
+    }
+    if (!standard)
+        close(fd);
+    if (error) {
+        free(file.data);
+        return error;
+    }
+    *out = file;
+    return FABRIC_OK;
+}
+
+static bool write_all(int fd, const char *data, size_t length)
+{
+    while (length > 0) {
+        ssize_t wrote = write(fd, data, length);
+        if (wrote < 0 && errno != EINTR)
+            return false;
+        data += wrote > 0 ? wrote : 0;
+        length -= wrote > 0 ? (size_t)wrote : 0;
+    }
+    return true;
+}
+
+/* What is no file, such as /dev/null or a pipe, is written where it is. */
+static enum fabric_error write_in_place(const char *path, const void *data, size_t length)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && write_all(fd, data, length);
+    enum fabric_error error = ok ? FABRIC_OK : error_of(errno);
+    if (fd >= 0 && close(fd) != 0 && !error)
+        error = error_of(errno);
+    return error;
+}
+
+static enum fabric_error write_file(void *context, const char *path, const void *data,
+                                    size_t length)
+{
+    struct stat st;
+    (void)context;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_in_place(path, data, length);
+    size_t size = strlen(path) + sizeof ".XXXXXX";
+    char *name = malloc(size);
+    if (!name)
+        return ERR_RESOURCES_EXHAUSTED;
+    snprintf(name, size, "%s.XXXXXX", path);
+    mode_t mask = umask(077);
+    umask(mask);
+    int fd = mkstemp(name);
+    bool ok = fd >= 0 && write_all(fd, data, length) && fchmod(fd, 0666 & ~mask) == 0;
+    enum fabric_error error = ok ? FABRIC_OK : error_of(errno);
+    if (fd >= 0 && close(fd) != 0 && !error)
+        error = error_of(errno);
+    if (!error && rename(name, path) != 0)
+        error = error_of(errno);
+    if (fd >= 0 && error)
+        unlink(name);
+    free(name);
+    return error;
+}
+
+/* ------------------------------------------------------------------ running a node */
+
+struct surroundings {
+    struct fabric *running; /* whose log level a reload changes */
+};
+
+static void log_level(void *context, enum fabric_log_level level)
+{
+    const struct surroundings *here = context;
+    if (here->running)
+        os_fabric_set_log_level(here->running, level);
+}
+
+struct told {
+    const struct cli_node *node;
+};
+
+static bool is_done(void *context)
+{
+    const struct told *t = context;
+    return t->node->done(t->node->context);
+}
+
+static const char *take_signal(void *context, enum os_run_signal number)
+{
+    static const enum cli_signal signals[] = {[OS_RUN_INTERRUPT] = CLI_SIGNAL_INTERRUPT,
+                                              [OS_RUN_TERMINATE] = CLI_SIGNAL_TERMINATE,
+                                              [OS_RUN_HANGUP] = CLI_SIGNAL_HANGUP};
+    const struct told *t = context;
+    return t->node->signal(t->node->context, signals[number]);
+}
+
+static enum fabric_error run(void *context, const struct cli_node *node)
+{
+    const struct os_fabric_options options = {
+        .log_fd = STDERR_FILENO,
+        .log_form = (enum os_log_form)node->log_format,
+        .log_level = node->log_level,
+    };
+    struct told told = {.node = node};
+    const struct os_run_init init = {
+        .program = node->program,
+        .config = node->config,
+        .config_length = node->config_length,
+        .sink = node->sink,
+        .done = is_done,
+        .signal = node->signal ? take_signal : NULL,
+        .context = &told,
+    };
+    struct os_run *driver;
+    struct fabric *f;
+    struct surroundings *here = context;
+    enum fabric_error error = os_fabric_create(&options, &f);
+    if (error)
+        return error;
+    here->running = f;
+    error = os_run_start(f, &init, &driver);
+    if (!error) {
+        enum os_run_end end = os_run_until(driver, FABRIC_FOREVER);
+        error = end == OS_RUN_DONE     ? FABRIC_OK
+                : end == OS_RUN_SIGNAL ? ERR_CANCELLED
+                                       : ERR_INTERNAL;
+        os_run_stop(driver);
+    }
+    here->running = NULL;
+    fabric_destroy(f);
+    return error;
+}
+
+static struct fabric *look(void *context)
+{
+    const struct os_fabric_options options = {.log_fd = -1};
+    struct fabric *f = NULL;
+    (void)context;
+    return os_fabric_create(&options, &f) ? NULL : f;
+}
+
+static unsigned terminal_columns(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+    if (columns && *columns) {
+        unsigned long number = strtoul(columns, NULL, 10);
+        return number < 10000 ? (unsigned)number : 0;
+    }
+    if (!isatty(STDOUT_FILENO))
+        return 0;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 80;
+}
+
+int main(int argc, char **argv)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    bool terminal = isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+    struct surroundings here = {.running = NULL};
+    const struct cli_host host = {
+        .context = &here,
+        .out = stdout,
+        .err = stderr,
+        .terminal = terminal,
+        .color = terminal && !(no_color && *no_color),
+        .columns = terminal_columns(),
+        .environment = environment,
+        .read_file = read_file,
+        .write_file = write_file,
+        .run = run,
+        .log_level = log_level,
+        .look = look,
+    };
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+    return (int)cli_main(&host, argc, (const char *const *)argv);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memkv put KEY FILE. */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/commands.h"
+#include "src/cli/parts.h"
+#include "src/cli/work.h"
+#include "src/fabric/planted.h"
+
+#define AT_ONCE 4u /* parts under way */
+#define LIST UINT32_MAX
+
+struct put {
+    const char *key;
+    struct cli_file file;
+    uint32_t parts, next, open;
+    char list[CLI_LIST_MAX];
+    size_t list_length;
+    bool list_sent;
+    enum client_transport transport;
+};
+
+static void submit_part(struct cli_work *w, struct put *p)
+{
+    char key[CLI_PART_KEY];
+    uint64_t at = (uint64_t)p->next * CLI_PART, left = p->file.length - at;
+    bool fits = cli_parts_key(p->key, p->next, key);
+    assert(fits);
+    p->open++;
+    cli_work_submit(w, CLIENT_PUT, key, p->file.data + at, left < CLI_PART ? left : CLI_PART,
+                    p->next++);
+}
+
+static void go_on(struct cli_work *w, struct put *p)
+{
+    if (p->parts == 1)
+        return;
+    while (!w->done && p->next < p->parts && p->open < AT_ONCE)
+        submit_part(w, p);
+    if (w->done || p->open > 0 || p->list_sent)
+        return;
+    p->list_sent = true;
+    cli_work_submit(w, CLIENT_PUT, p->key, p->list, p->list_length, LIST);
+}
+
+static void begin(struct cli_work *w)
+{
+    struct put *p = w->context;
+    assert(p->parts >= 1 && p->file.length > 0);
+    if (p->parts == 1)
+        cli_work_submit(w, CLIENT_PUT, p->key, p->file.data, p->file.length, LIST);
+    else
+        go_on(w, p);
+}
+
+static void completed(struct cli_work *w, const struct client_completion *completion)
+{
+    struct put *p = w->context;
+    p->transport = completion->transport;
+    if (completion->error || completion->cookie == LIST) {
+        cli_work_end_by(w, completion);
+        return;
+    }
+    assert(p->open > 0);
+    p->open--;
+    go_on(w, p);
+}
+
+static void show(struct cli_work *w, const struct put *p)
+{
+    struct cli *cli = w->cli;
+    const char *transport = p->transport == CLIENT_OVER_RC ? "rc" : "tcp";
+    if (cli->arguments->json)
+        cli_print_json(cli, json_pack("{s:b, s:s, s:s, s:I, s:I, s:s, s:s}", "ok", 1, "op", "put",
+                                      "key", p->key, "bytes", (json_int_t)p->file.length, "parts",
+                                      (json_int_t)p->parts, "transport", transport, "server",
+                                      w->last.server ? w->last.server : ""));
+    else
+        cli_say(cli, "%s: %zu bytes stored over %s%s", p->key, p->file.length, transport,
+                p->parts > 1 ? ", in parts" : "");
+}
+
+static enum cli_exit run(struct cli *cli, struct put *p)
+{
+    char key[CLI_PART_KEY];
+    struct cli_parts parts;
+    enum cli_exit code;
+    assert(p->key && p->parts == 0);
+    p->parts = cli_parts_count(p->file.length);
+    if (p->file.length == 0)
+        return cli_fail(cli, ERR_INVALID_ARGUMENT, "%s is empty: a value has at least 1 byte",
+                        cli->arguments->operands[1]);
+    if (strlen(p->key) == 0 || strlen(p->key) > CLIENT_MAX_KEY ||
+        (p->parts > 1 && !cli_parts_key(p->key, p->parts, key)))
+        return cli_usage(cli, "KEY: found %zu bytes; 1 to %u are expected", strlen(p->key),
+                         p->parts > 1 ? CLIENT_MAX_KEY - 5 : CLIENT_MAX_KEY);
+    if (p->parts > 1) {
+        cli_parts_checksum(p->file.data, p->file.length, &parts);
+        p->list_length = cli_parts_write(&parts, p->list);
+    }
+    struct cli_work work = {.cli = cli, .context = p, .begin = begin, .completed = completed};
+    if (!cli_work_run(&work, &code))
+        return code;
+    if (work.error && !PLANTED(cli_put_blind))
+        return cli_work_fail(&work, p->key);
+    show(&work, p);
+    return CLI_DONE;
+}
+
+enum cli_exit cli_run_put(struct cli *cli)
+{
+    const char *path = cli->arguments->operands[1];
+    struct put put = {.key = cli->arguments->operands[0]};
+    assert(cli->arguments->operand_count == 2);
+    enum fabric_error error =
+        cli->host->read_file(cli->host->context, path, CLI_MAX_FILE, &put.file);
+    if (error) {
+        cli_fail(cli, error, "%s: the file to be stored", path);
+        return CLI_CONFIG;
+    }
+    enum cli_exit code = run(cli, &put);
+    free(put.file.data);
+    return code;
+}

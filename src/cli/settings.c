@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/cli/settings.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+
+#define KEY_FILE_MAX 4096u
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct cli_flag client_flags[] = {
+    {"server", "servers"},
+    {"device", "rdma_devices"},
+    {"auth-key", "auth_key"},
+    {"auth-key-file", "auth_key_file"},
+    {"transport", "transport"},
+    {"timeout", "timeout"},
+    {"pkey-index", "pkey_index"},
+    {"pkey", "pkey"},
+    {"mtu", "mtu"},
+    {"gid-index", "gid_index"},
+    {"service-level", "service_level"},
+    {"traffic-class", "traffic_class"},
+};
+
+enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
+{
+    assert(cli && errors && errors->count > 0);
+    bool mtu = false;
+    for (size_t i = 0; i < errors->count; i++) {
+        if (i + 1 < errors->count)
+            cli_say(cli, "config_invalid: %s", errors->items[i].text);
+        mtu = mtu || strstr(errors->items[i].text, "(mtu_invalid)") != NULL;
+    }
+    return cli_fail(cli, mtu ? ERR_MTU_INVALID : ERR_CONFIG_INVALID, "%s",
+                    errors->items[errors->count - 1].text);
+}
+
+bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
+                   struct config_settings *settings)
+{
+    assert(cli && flags && settings);
+    for (size_t i = 0; i < cli->arguments->given_count; i++) {
+        const struct cli_given *given = &cli->arguments->given[i];
+        for (size_t k = 0; k < count; k++) {
+            if (strcmp(given->option->name, flags[k].option) != 0)
+                continue;
+            const struct config_setting one = {flags[k].key, given->value, CONFIG_FLAG,
+                                               given->option->name};
+            if (!config_setting_add(settings, &one))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ------------------------------------------------------------------ the key */
+
+static uint8_t nibble(char c)
+{
+    return (uint8_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+}
+
+static enum cli_exit check_mode(struct cli *cli, const char *path, const struct cli_file *file)
+{
+    if (!file->is_regular || file->mode == 0)
+        return CLI_DONE;
+    if ((file->mode & 02) && !PLANTED(cli_key_mode_unchecked))
+        return cli_fail(cli, ERR_CONFIG_INVALID,
+                        "%s: found mode %04o: everybody may write it; 0600 is expected", path,
+                        (unsigned)file->mode);
+    if (file->mode & 077)
+        cli_say(cli, "warning: %s: found mode %04o: others may use the key; 0600 is expected", path,
+                (unsigned)file->mode);
+    return CLI_DONE;
+}
+
+enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG_KEY_BYTES])
+{
+    static const char digits[] = "0123456789abcdefABCDEF";
+    struct cli_file file;
+    assert(cli && path && key);
+    enum fabric_error error = cli->host->read_file(cli->host->context, path, KEY_FILE_MAX, &file);
+    if (error)
+        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the file with the key: %s", path,
+                        error_name(error));
+    enum cli_exit code = check_mode(cli, path, &file);
+    const char *at = file.data; /* lines that begin with # are notes */
+    while (*at == '#' || *at == '\n' || *at == '\r')
+        at += *at == '#' ? strcspn(at, "\n") : 1;
+    bool whole = strspn(at, digits) == 2 * CONFIG_KEY_BYTES &&
+                 strspn(at + 2 * CONFIG_KEY_BYTES, " \r\n") == strlen(at + 2 * CONFIG_KEY_BYTES);
+    if (code == CLI_DONE && !whole)
+        code =
+            cli_fail(cli, ERR_CONFIG_INVALID, "%s: 64 hexadecimal digits are expected in it", path);
+    for (size_t i = 0; code == CLI_DONE && i < CONFIG_KEY_BYTES; i++)
+        key[i] = (uint8_t)(nibble(at[2 * i]) << 4 | nibble(at[2 * i + 1]));
+    memset(file.data, 0, file.length);
+    free(file.data);
+    return code;
+}
+
+/* ------------------------------------------------------------------ a client's configuration */
+
+static const char *environment(void *context, const char *name)
+{
+    const struct cli *cli = context;
+    return cli->host->environment(cli->host->context, name);
+}
+
+static enum cli_exit read_file(struct cli *cli, const char *path, struct cli_file *out)
+{
+    enum fabric_error error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, out);
+    if (!error)
+        return CLI_DONE;
+    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path, error_name(error));
+}
+
+static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_file *file,
+                           const char *transport, struct client_config *out)
+{
+    struct config_settings settings = {.count = 0};
+    assert(file && out);
+    const struct config_setting way = {"transport", transport, CONFIG_FLAG, "transport"};
+    if (transport)
+        config_setting_add(&settings, &way);
+    struct yaml_errors errors;
+    yaml_errors_init(&errors, path ? path : "settings");
+    bool ok = config_read_environment(&settings, false, environment, cli, &errors);
+    if (ok && !cli_add_flags(cli, client_flags, COUNT(client_flags), &settings))
+        return cli_usage(cli, "too many options");
+    struct yaml_tree *tree =
+        ok ? config_merge(file->data, file->length, &settings, false, &errors) : NULL;
+    ok = tree && config_read_client(tree, &settings, out, &errors);
+    yaml_tree_free(tree);
+    return ok ? CLI_DONE : cli_complaints(cli, &errors);
+}
+
+enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct client_config *out)
+{
+    struct cli_file file = {.data = NULL};
+    enum cli_exit code = CLI_DONE;
+    assert(cli && out);
+    const char *path = cli_value(cli->arguments, "config");
+    if (!path)
+        path = cli->host->environment(cli->host->context, "MEMKV_CONFIG");
+    if (path && *path) /* set and empty: the environment's reader complains */
+        code = read_file(cli, path, &file);
+    if (code == CLI_DONE)
+        code = merge(cli, path, &file, transport, out);
+    free(file.data);
+    if (code == CLI_DONE && out->auth_key_file[0]) {
+        code = cli_read_key(cli, out->auth_key_file, out->auth_key);
+        out->auth_key_set = code == CLI_DONE;
+    }
+    return code;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* memkv start: the server in this process. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/cli/commands.h"
+#include "src/cli/settings.h"
+#include "src/config/effective.h"
+#include "src/config/yaml_edit.h"
+#include "src/fabric/planted.h"
+#include "src/server/program.h"
+
+#define DEFAULT_CONFIG "/etc/memkv/config.yaml"
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static const struct cli_flag flags[] = {
+    {"address", "network.address"},
+    {"admin-address", "admin.address"},
+    {"auth-key-file", "network.auth_key_file"},
+    {"device", "rdma.devices"},
+    {"log-level", "log.level"},
+};
+
+/* A configuration as it was put together. */
+struct loaded {
+    const char *path; /* null: no file */
+    struct config_settings settings;
+    char sets[CONFIG_MAX_SETTINGS][64]; /* "set SECTION.KEY" */
+    struct yaml_tree *tree;
+    struct server_config config;
+};
+
+static const char *environment(void *context, const char *name)
+{
+    const struct cli *cli = context;
+    return cli->host->environment(cli->host->context, name);
+}
+
+/* "--set memory.max_size=4GiB" */
+static enum cli_exit add_sets(struct cli *cli, struct loaded *l)
+{
+    for (size_t i = 0; i < cli->arguments->given_count; i++) {
+        const struct cli_given *given = &cli->arguments->given[i];
+        if (strcmp(given->option->name, "set") != 0)
+            continue;
+        size_t length = strcspn(given->value, "="), at = l->settings.count;
+        const size_t before = sizeof "set " - 1;
+        if (!given->value[length] || length == 0 || before + length >= sizeof l->sets[0] ||
+            at == CONFIG_MAX_SETTINGS)
+            return cli_usage(cli, "--set: found '%.60s'; SECTION.KEY=VALUE is expected",
+                             given->value);
+        snprintf(l->sets[at], sizeof l->sets[0], "set %.*s", (int)length, given->value);
+        const struct config_setting one = {l->sets[at] + before, given->value + length + 1,
+                                           CONFIG_FLAG, l->sets[at]};
+        config_setting_add(&l->settings, &one);
+    }
+    return CLI_DONE;
+}
+
+/* No file where nobody named one is no error: the environment and flags may say enough. */
+static enum cli_exit read_file(struct cli *cli, struct loaded *l, struct cli_file *out)
+{
+    const char *named = cli_value(cli->arguments, "config");
+    l->path = named ? named : DEFAULT_CONFIG;
+    enum fabric_error error =
+        cli->host->read_file(cli->host->context, l->path, CLI_MAX_CONFIG, out);
+    if (!error)
+        return CLI_DONE;
+    if (error == ERR_NOT_FOUND && !named) {
+        l->path = NULL;
+        return CLI_DONE;
+    }
+    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", l->path,
+                    error_name(error));
+}
+
+static void hex_of(const uint8_t key[CONFIG_KEY_BYTES], char out[2 * CONFIG_KEY_BYTES + 1])
+{
+    for (size_t i = 0; i < CONFIG_KEY_BYTES; i++)
+        snprintf(out + 2 * i, 3, "%02x", key[i]);
+}
+
+static void set_key(struct yaml_tree *tree, const uint8_t key[CONFIG_KEY_BYTES])
+{
+    char hex[2 * CONFIG_KEY_BYTES + 1];
+    struct yaml_value *network = yaml_find_edit(yaml_root_edit(tree), "network");
+    assert(network);
+    hex_of(key, hex);
+    yaml_remove(network, "auth_key_file");
+    yaml_add_text(network, "auth_key", hex);
+    memset(hex, 0, sizeof hex);
+}
+
+static enum cli_exit load(struct cli *cli, struct loaded *l)
+{
+    assert(!l->tree && l->settings.count == 0);
+    struct cli_file file = {.data = NULL};
+    struct yaml_errors errors;
+    enum cli_exit code = read_file(cli, l, &file);
+    yaml_errors_init(&errors, l->path ? l->path : "settings");
+    if (code == CLI_DONE && !cli_add_flags(cli, flags, COUNT(flags), &l->settings))
+        code = cli_usage(cli, "too many options");
+    if (code == CLI_DONE)
+        code = add_sets(cli, l);
+    bool ok =
+        code == CLI_DONE && config_read_environment(&l->settings, true, environment, cli, &errors);
+    if (ok)
+        l->tree = config_merge(file.data, file.length, &l->settings, true, &errors);
+    free(file.data);
+    ok = l->tree && config_read_server(l->tree, &l->settings, &l->config, &errors);
+    if (code == CLI_DONE && !ok)
+        code = cli_complaints(cli, &errors);
+    if (code == CLI_DONE && l->config.auth_key_file[0])
+        code = cli_read_key(cli, l->config.auth_key_file, l->config.auth_key);
+    return code;
+}
+
+/* ------------------------------------------------------------------ --print-config */
+
+static void print_key(struct cli *cli, const struct loaded *l, size_t i, unsigned indent)
+{
+    const struct config_key *key = config_key(i);
+    assert(key && l->tree);
+    char name[128], value[CONFIG_VALUE_MAX], line[CONFIG_VALUE_MAX + 128];
+    bool secret = strcmp(key->name, "auth_key") == 0;
+    bool set = config_key_value(&l->config, i, value);
+    snprintf(name, sizeof name, "%s.%s", key->section, key->name);
+    enum config_origin origin = config_origin_of(l->tree, &l->settings, name);
+    if (origin == CONFIG_DEFAULT && strcmp(name, "rdma.devices") == 0)
+        origin = config_origin_of(l->tree, &l->settings, "rdma.device");
+    if (PLANTED(cli_origin_default))
+        origin = CONFIG_DEFAULT;
+    bool hidden = secret && l->config.auth_key_set;
+    snprintf(line, sizeof line, "%*s%s%s: %s", (int)indent, "", set ? "" : "# ", key->name,
+             set      ? value
+             : hidden ? "(not shown)"
+                      : "(not set)");
+    cli_print(cli, "%*s# %s\n%-44s # %s\n", (int)indent, "", key->help, line,
+              config_origin_name(origin));
+}
+
+/* Whether a section, or one inside it, has a key with a value: an empty one is no YAML of ours. */
+static bool has_values(const struct loaded *l, const char *section)
+{
+    const struct config_key *key;
+    size_t length = strlen(section);
+    for (size_t i = 0; (key = config_key(i)) != NULL; i++) {
+        char value[CONFIG_VALUE_MAX];
+        bool inside = strncmp(key->section, section, length) == 0 &&
+                      (key->section[length] == '\0' || key->section[length] == '.');
+        if (inside && config_key_value(&l->config, i, value))
+            return true;
+    }
+    return false;
+}
+
+static void print_text(struct cli *cli, const struct loaded *l)
+{
+    const struct config_key *key;
+    const char *section = "";
+    cli_print(cli, "# The configuration that holds; file: %s\n", l->path ? l->path : "none");
+    for (size_t i = 0; (key = config_key(i)) != NULL; i++) {
+        const char *dot = strchr(key->section, '.');
+        if (strcmp(section, key->section) != 0)
+            cli_print(cli, "%s%s%s:\n", has_values(l, key->section) ? "" : "# ", dot ? "  " : "",
+                      dot ? dot + 1 : key->section);
+        section = key->section;
+        print_key(cli, l, i, dot ? 4 : 2);
+    }
+}
+
+static void print_json(struct cli *cli, const struct loaded *l)
+{
+    const struct config_key *key;
+    json_t *list = json_array();
+    for (size_t i = 0; (key = config_key(i)) != NULL; i++) {
+        char name[128], value[CONFIG_VALUE_MAX];
+        bool set = config_key_value(&l->config, i, value);
+        snprintf(name, sizeof name, "%s.%s", key->section, key->name);
+        json_t *one = json_pack("{s:s, s:s, s:s}", "key", name, "origin",
+                                config_origin_name(config_origin_of(l->tree, &l->settings, name)),
+                                "text", key->help);
+        json_object_set_new(one, "value", set ? json_string(value) : json_null());
+        json_array_append_new(list, one);
+    }
+    cli_print_json(cli, list);
+}
+
+/* ------------------------------------------------------------------ serving */
+
+struct serving {
+    struct cli *cli;
+    struct loaded *loaded;
+    bool drained, interrupted;
+    unsigned ends;     /* signals that ask for the end */
+    char command[256]; /* the last that a signal made */
+};
+
+static void take_report(void *context, const char *json)
+{
+    struct serving *s = context;
+    json_t *report = json_loads(json, 0, NULL);
+    const char *event = json_string_value(json_object_get(report, "event"));
+    if (event && strcmp(event, "ready") == 0) {
+        cli_print(s->cli, "memkv: ready data=%s admin=%s\n",
+                  json_string_value(json_object_get(report, "data")),
+                  json_string_value(json_object_get(report, "admin")));
+        cli_flush(s->cli->host);
+    }
+    s->drained = s->drained || (event && strcmp(event, "drained") == 0);
+    json_decref(report);
+}
+
+static bool is_done(void *context)
+{
+    const struct serving *s = context;
+    return s->drained;
+}
+
+/* Reads the configuration again: of it the key and the log level can change under way. What is
+ * wrong with it was said, and then nothing changes. */
+static const char *reload(struct serving *s)
+{
+    static const char nothing[] = "{\"op\":\"status\"}";
+    struct loaded *l = calloc(1, sizeof *l);
+    bool ok = l && load(s->cli, l) == CLI_DONE;
+    if (ok) {
+        size_t used =
+            (size_t)snprintf(s->command, sizeof s->command, "{\"op\":\"reload\",\"auth_key\":\"");
+        hex_of(l->config.auth_key, s->command + used);
+        strcat(s->command, "\"}");
+        s->cli->host->log_level(s->cli->host->context, (enum fabric_log_level)l->config.log_level);
+    } else {
+        cli_say(s->cli, "SIGHUP: nothing was changed");
+    }
+    if (l) {
+        yaml_tree_free(l->tree);
+        memset(l, 0, sizeof *l);
+    }
+    free(l);
+    return ok && !PLANTED(cli_reload_ignored) ? s->command : nothing;
+}
+
+static const char *take_signal(void *context, int cli_signal)
+{
+    struct serving *s = context;
+    assert(s);
+    if (cli_signal == CLI_SIGNAL_HANGUP)
+        return reload(s);
+    s->interrupted = s->interrupted || cli_signal == CLI_SIGNAL_INTERRUPT;
+    if (s->ends++ > 0)
+        return NULL; /* whoever asks twice does not want to wait */
+    snprintf(s->command, sizeof s->command, "{\"op\":\"drain\"}");
+    return s->command;
+}
+
+static enum cli_exit serve(struct cli *cli, struct loaded *l)
+{
+    struct serving serving = {.cli = cli, .loaded = l};
+    assert(l->tree);
+    if (l->config.auth_key_file[0])
+        set_key(l->tree, l->config.auth_key);
+    char *text = yaml_source(yaml_root(l->tree));
+    if (!text)
+        return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "no memory");
+    const struct cli_node node = {
+        .program = &memkv_server_program,
+        .config = text,
+        .config_length = strlen(text),
+        .sink = {.context = &serving, .report = take_report},
+        .done = is_done,
+        .signal = take_signal,
+        .context = &serving,
+        .log_level = (enum fabric_log_level)l->config.log_level,
+        .log_format = l->config.log_format,
+    };
+    enum fabric_error error = cli->host->run(cli->host->context, &node);
+    memset(text, 0, strlen(text));
+    free(text);
+    if (serving.interrupted)
+        return CLI_INTERRUPTED;
+    if (serving.drained || !error)
+        return CLI_DONE;
+    enum cli_exit code = cli_fail(cli, error, "not started; the log says what was found");
+    return error == ERR_MTU_ABOVE_ACTIVE ? CLI_CONFIG : code; /* it asks for too much */
+}
+
+enum cli_exit cli_run_start(struct cli *cli)
+{
+    struct loaded *l = calloc(1, sizeof *l);
+    assert(cli);
+    if (!l)
+        return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "no memory");
+    enum cli_exit code = load(cli, l);
+    if (code == CLI_DONE && cli_has(cli->arguments, "print-config"))
+        (cli->arguments->json ? print_json : print_text)(cli, l);
+    else if (code == CLI_DONE && cli_has(cli->arguments, "check-config"))
+        cli_print(cli, "%s: the configuration is good\n", l->path ? l->path : "settings");
+    else if (code == CLI_DONE)
+        code = serve(cli, l);
+    yaml_tree_free(l->tree);
+    memset(&l->config, 0, sizeof l->config);
+    free(l);
+    return code;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/cli/work.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void drop_report(void *context, const char *json)
+{
+    (void)context;
+    (void)json; /* the log says it in words */
+}
+
+static void drain(struct cli_work *w)
+{
+    struct client_completion completion;
+    while (!w->done && client_completions(w->client, &completion, 1) == 1)
+        w->completed(w, &completion);
+}
+
+static enum fabric_error start(struct fabric *f, const char *config, size_t length,
+                               const struct fabric_report_sink *sink, void **state)
+{
+    static const struct fabric_report_sink nowhere = {.report = drop_report};
+    struct cli_work *w;
+    (void)sink;
+    assert(config && length == sizeof w);
+    memcpy(&w, config, sizeof w);
+    w->fabric = f;
+    enum fabric_error error = client_create(f, &w->config, &nowhere, &w->client);
+    if (error)
+        return error;
+    *state = w;
+    w->begin(w);
+    drain(w);
+    return FABRIC_OK;
+}
+
+static void take(void *state, const struct fabric_event *event)
+{
+    struct cli_work *w = state;
+    assert(w && event);
+    client_event(w->client, event);
+    drain(w);
+}
+
+static void command(void *state, const char *json)
+{
+    (void)state;
+    (void)json; /* nobody gives any: signals end it at once */
+}
+
+static void stop(void *state)
+{
+    struct cli_work *w = state;
+    assert(w && w->client);
+    client_destroy(w->client);
+    w->client = NULL;
+}
+
+static const struct fabric_program work_program = {
+    .name = "command", .start = start, .event = take, .command = command, .stop = stop};
+
+static bool is_done(void *context)
+{
+    const struct cli_work *w = context;
+    return w->done;
+}
+
+/* A command has nothing to finish: what was not acknowledged did not happen. */
+static const char *take_signal(void *context, int cli_signal)
+{
+    struct cli_work *w = context;
+    (void)cli_signal;
+    w->cancelled = true;
+    return NULL;
+}
+
+bool cli_work_run(struct cli_work *work, enum cli_exit *code)
+{
+    char config[sizeof work];
+    assert(work && work->begin && work->completed && code);
+    *code = cli_client_config(work->cli, work->transport, &work->config);
+    if (*code != CLI_DONE)
+        return false;
+    memcpy(config, &work, sizeof config);
+    const struct cli_node node = {.program = &work_program,
+                                  .config = config,
+                                  .config_length = sizeof config,
+                                  .sink = {.report = drop_report},
+                                  .done = is_done,
+                                  .signal = take_signal,
+                                  .context = work,
+                                  .log_level = FABRIC_LOG_WARN};
+    enum fabric_error error = work->cli->host->run(work->cli->host->context, &node);
+    if (work->done)
+        return true;
+    if (work->cancelled || error == ERR_CANCELLED)
+        *code = CLI_INTERRUPTED;
+    else
+        *code = cli_fail(work->cli, error ? error : ERR_INTERNAL, "the client did not start");
+    return false;
+}
+
+void cli_work_submit(struct cli_work *work, enum client_kind kind, const char *key, void *data,
+                     uint64_t length, uint64_t cookie)
+{
+    const struct client_request request = {.kind = kind,
+                                           .key = key,
+                                           .key_length = strlen(key),
+                                           .data = data,
+                                           .length = length,
+                                           .cookie = cookie};
+    assert(work && work->client && key);
+    enum fabric_error error = client_submit(work->client, &request, 1, NULL);
+    if (error)
+        cli_work_end(work, error);
+}
+
+void cli_work_end(struct cli_work *work, enum fabric_error error)
+{
+    assert(work);
+    work->error = error;
+    work->done = true;
+}
+
+void cli_work_end_by(struct cli_work *work, const struct client_completion *completion)
+{
+    assert(work && completion);
+    work->last = *completion;
+    work->last.server = work->config.servers[0]; /* the client's own text goes with it */
+    for (uint32_t i = 0; completion->server && i < work->config.server_count; i++) {
+        if (strcmp(work->config.servers[i], completion->server) == 0)
+            work->last.server = work->config.servers[i];
+    }
+    cli_work_end(work, completion->error);
+}
+
+enum cli_exit cli_work_fail(struct cli_work *work, const char *what)
+{
+    assert(work && work->error && what);
+    const struct client_completion *last = &work->last;
+    const char *server = last->server ? last->server : work->config.servers[0];
+    return cli_fail(work->cli, work->error, "%s: server %s: %s", what, server,
+                    last->detail[0] ? last->detail : error_info(work->error)->text);
+}

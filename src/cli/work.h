@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command that is a client: requests one after the other, or many at once, until it is done. */
+#ifndef SRC_CLI_WORK_H
+#define SRC_CLI_WORK_H
+
+#include "src/cli/settings.h"
+#include "src/client/api.h"
+
+struct cli_work {
+    struct cli *cli;
+    struct client_config config;
+    struct fabric *fabric;
+    struct client *client; /* null before the start and after the end */
+    void *context;         /* of the command */
+    const char *transport; /* above file and environment; null: theirs holds */
+    /* The client is there: submits what there is to do. */
+    void (*begin)(struct cli_work *work);
+    /* A request has ended; may submit more, or end the work. */
+    void (*completed)(struct cli_work *work, const struct client_completion *completion);
+    struct client_completion last; /* what ended the work; its server is of `config` */
+    bool done, cancelled;
+    enum fabric_error error; /* the first failure */
+};
+
+/* Reads the configuration and runs to the end; false when it did not come to one: *code says why,
+ * and it was said. work->error is for the command to judge. */
+bool cli_work_run(struct cli_work *work, enum cli_exit *code);
+
+/* Submits one request; a refusal ends the work. The key has at most CLIENT_MAX_KEY bytes. */
+void cli_work_submit(struct cli_work *work, enum client_kind kind, const char *key, void *data,
+                     uint64_t length, uint64_t cookie);
+/* Ends the work; FABRIC_OK when it was done. */
+void cli_work_end(struct cli_work *work, enum fabric_error error);
+/* The same with what a completion says. */
+void cli_work_end_by(struct cli_work *work, const struct client_completion *completion);
+
+/* Says why the work has failed, with the server and the class of the outcome. */
+enum cli_exit cli_work_fail(struct cli_work *work, const char *what);
+
+#endif

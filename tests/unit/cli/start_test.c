@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/desk.h"
+
+#define NEWER "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
+static const char file[] = "network: {address: \"0.0.0.0:9900\", auth_key_file: key}\n"
+                           "memory: {max_size: 8 MiB}\nlog: {level: warn}\n";
+
+static void open_desk(struct desk *desk)
+{
+    desk_open(desk);
+    desk_file(desk, "conf", file, sizeof file - 1, 0644);
+    desk_file(desk, "key", "# a note\n" PAIR_KEY "\n", sizeof PAIR_KEY + 9, 0600);
+}
+
+/* MK-K1. */
+static void a_wrong_file_is_refused_with_its_place(void **state)
+{
+    static const char wrong[] = "network: {auth_key_file: key}\nrdma:\n  pkey_idx: 1\n";
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_DONE,
+                "conf: the configuration is good", NULL);
+    desk_file(&desk, "conf", wrong, sizeof wrong - 1, 0644);
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_CONFIG, NULL,
+                "conf:3:3: found the unknown key 'pkey_idx'; did you mean 'pkey_index'?");
+    desk_expect(&desk, "memkv start --check-config --config conf --set rdma.mtu=9000", CLI_CONFIG,
+                NULL, "conf:3:3");
+    desk_file(&desk, "conf", "network: {auth_key_file: key}\nrdma: {mtu: 9000}\n", 48, 0644);
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_CONFIG, NULL,
+                "mtu_invalid: conf:2:13: mtu: found '9000'");
+    desk_expect(&desk, "memkv start --config none", CLI_CONFIG, NULL, "none: the configuration");
+    desk_expect(&desk, "memkv start --check-config", CLI_CONFIG, NULL, "auth_key_file is missing");
+    desk_close(&desk);
+}
+
+static void every_value_is_printed_with_its_origin(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk_set(&desk, "MEMKV_RDMA_MTU", "2048");
+    desk_expect(&desk, "memkv start --print-config --config conf --set storage.lanes=2", CLI_DONE,
+                "  mtu: 2048                                  # environment\n", NULL);
+    assert_non_null(strstr(desk.out, "  lanes: 2                                   # flag\n"));
+    assert_non_null(strstr(desk.out, "  max_size: 8 MiB                            # file\n"));
+    assert_non_null(strstr(desk.out, "  block_size: 2 MiB                          # default\n"));
+    assert_null(strstr(desk.out, PAIR_KEY));
+    desk_file(&desk, "again", desk.out, strlen(desk.out), 0644); /* it is a configuration itself */
+    desk_set(&desk, "MEMKV_RDMA_MTU", "1024");
+    desk_expect(&desk, "memkv start --print-config --config again --json", CLI_DONE,
+                "{\"key\":\"storage.lanes\",\"origin\":\"file\"", NULL);
+    desk_close(&desk);
+}
+
+static void a_key_file_that_everybody_may_write_is_refused(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk_find(&desk, "key")->mode = 0666;
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_CONFIG, NULL,
+                "key: found mode 0666: everybody may write it; 0600 is expected");
+    desk_find(&desk, "key")->mode = 0644;
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_DONE, NULL,
+                "warning: key: found mode 0644");
+    desk_file(&desk, "key", "123", 3, 0600);
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_CONFIG, NULL,
+                "64 hexadecimal digits are expected");
+    desk_close(&desk);
+}
+
+/* The server runs until a signal, and says where it listens. */
+static void terminate(struct desk *desk)
+{
+    if (small_now(desk->world) > SECOND)
+        desk->signal = CLI_SIGNAL_TERMINATE;
+}
+
+static void it_serves_until_it_is_told_to_end(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk.world = small_world_new(2);
+    desk.node = PAIR_SERVER;
+    desk.meanwhile = terminate;
+    desk_expect(&desk, "memkv start --config conf", CLI_DONE,
+                "memkv: ready data=10.0.0.1:9900 admin=10.0.0.1:9901\n", NULL);
+    small_port(desk.world, PAIR_SERVER)->attr.active_mtu = FABRIC_MTU_1024;
+    desk_expect(&desk, "memkv start --config conf --set rdma.mtu=2048", CLI_CONFIG, NULL,
+                "mtu_above_active");
+    desk_close(&desk);
+}
+
+/* SIGINT twice: the second does not wait for what is under way. */
+static void interrupt(struct desk *desk)
+{
+    desk->signal = CLI_SIGNAL_INTERRUPT;
+}
+
+static void interrupted_it_says_so(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk.world = small_world_new(2);
+    desk.node = PAIR_SERVER;
+    desk.meanwhile = interrupt;
+    desk_expect(&desk, "memkv start --config conf", CLI_INTERRUPTED, "memkv: ready", NULL);
+    desk_close(&desk);
+}
+
+/* SIGHUP: the key and the log level of the file as it is now; a wrong file changes nothing. */
+static void reload_then_end(struct desk *desk)
+{
+    uint64_t ms = small_now(desk->world) / (SECOND / 1000);
+    if (ms == 5) {
+        desk_file(desk, "key", NEWER, sizeof NEWER - 1, 0600);
+        desk_file(desk, "conf", "network: {auth_key_file: key}\nlog: {level: debug}\n", 50, 0644);
+        desk->signal = CLI_SIGNAL_HANGUP;
+    } else if (ms == 10) {
+        desk_file(desk, "conf", "network: {auth_key_fle: key}\n", 29, 0644);
+        desk->signal = CLI_SIGNAL_HANGUP;
+    } else if (ms == 15) {
+        desk->signal = CLI_SIGNAL_TERMINATE;
+    }
+}
+
+static void a_reload_takes_the_key_and_the_log_level(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk.world = small_world_new(2);
+    desk.node = PAIR_SERVER;
+    desk.meanwhile = reload_then_end;
+    desk_expect(&desk, "memkv start --config conf", CLI_DONE, NULL, "SIGHUP: nothing was changed");
+    assert_int_equal(small_logged(desk.world, PAIR_SERVER, "reloaded: the key is a new one"), 1);
+    assert_int_equal(desk.level, FABRIC_LOG_DEBUG);
+    desk_close(&desk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wrong_file_is_refused_with_its_place),
+        cmocka_unit_test(every_value_is_printed_with_its_origin),
+        cmocka_unit_test(a_key_file_that_everybody_may_write_is_refused),
+        cmocka_unit_test(it_serves_until_it_is_told_to_end),
+        cmocka_unit_test(interrupted_it_says_so),
+        cmocka_unit_test(a_reload_takes_the_key_and_the_log_level),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <string.h>
+
+#include "tests/support/desk.h"
+#include "tests/support/rogue.h"
+
+#define OTHER_KEY "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+
+static void open_pair(struct desk *desk)
+{
+    desk_open(desk);
+    desk->world = small_world_new(2);
+    assert_int_equal(pair_server(desk->world, ""), 0);
+    desk_set(desk, "MEMKV_SERVERS", "10.0.0.1:9900");
+    desk_set(desk, "MEMKV_AUTH_KEY", PAIR_KEY);
+}
+
+/* MK-H2: over RDMA unless something else is asked for, and everything that agreed is listed. */
+static void a_block_over_rdma_proves_the_fabric(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    desk_expect(&desk, "memkv net verify --device mlx5_0", CLI_DONE,
+                "\nVERIFIED: addressing, partition and MTU agree end to end", NULL);
+    assert_non_null(strstr(desk.out, "transport         : RDMA (RC)\n"));
+    assert_non_null(strstr(desk.out, "LID               : 2\n"));
+    assert_non_null(strstr(desk.out, "peer LID          : 1\n"));
+    assert_non_null(strstr(desk.out, "P_Key             : 0xffff   (full membership)\n"));
+    assert_non_null(strstr(desk.out, "path MTU          : 4096\n"));
+    assert_non_null(strstr(desk.out, "block             : 1048577 bytes there and back\n"));
+    desk_expect(
+        &desk, "memkv net verify -j --size 8193", CLI_DONE,
+        "{\"verified\":true,\"server\":\"10.0.0.1:9900\",\"transport\":\"rc\",\"bytes\":8193,"
+        "\"fabric_proven\":true",
+        NULL);
+    desk_expect(&desk, "memkv net verify --size 8192", CLI_USAGE, NULL, "8193 bytes to 16 MiB");
+    desk_expect(&desk, "memkv exists x", CLI_NOT_FOUND, NULL, NULL);
+    desk_close(&desk);
+}
+
+static void over_tcp_the_fabric_is_not_proven(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    desk_expect(&desk, "memkv net verify --transport tcp", CLI_DONE,
+                "\nVERIFIED (tcp only: fabric not proven)", NULL);
+    desk_expect(&desk, "memkv net verify --transport tcp -j", CLI_DONE, "\"fabric_proven\":false",
+                NULL);
+    desk_expect(&desk, "memkv net verify --transport auto", CLI_USAGE, NULL, "no such value");
+    desk_close(&desk);
+}
+
+/* The first line that begins FAILED names the error; what to do follows. */
+static void a_failure_names_the_error_and_what_to_check(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    small_port(desk.world, PAIR_CLIENT)->pkeys[0] = 0x7fff;
+    small_port(desk.world, PAIR_SERVER)->pkeys[0] = 0x7fff;
+    small_async(desk.world, PAIR_SERVER, FABRIC_ASYNC_PKEY_CHANGE, 1);
+    desk_expect(&desk, "memkv net verify", CLI_FABRIC, "\nFAILED: pkey_limited_pair: ", NULL);
+    assert_non_null(strstr(desk.out, "\n  check next "));
+    assert_non_null(strstr(desk.out, "(limited membership)"));
+    desk_expect(&desk, "memkv net verify --json", CLI_FABRIC,
+                "\"error\":{\"name\":\"pkey_limited_pair\"", NULL);
+    desk_set(&desk, "MEMKV_AUTH_KEY", OTHER_KEY);
+    desk_expect(&desk, "memkv net verify --transport tcp --timeout 2s", CLI_AUTHENTICATION,
+                "\nFAILED: auth_failed: ", NULL);
+    desk_set(&desk, "MEMKV_AUTH_KEY", PAIR_KEY);
+    desk_expect(&desk, "memkv net verify --transport tcp --server 10.0.0.2:5 --timeout 2s",
+                CLI_CANNOT_REACH, "\nFAILED: unreachable: ", NULL);
+    desk_close(&desk);
+}
+
+static void without_a_device_it_fails_rather_than_use_tcp(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    small_no_device(desk.world, PAIR_CLIENT);
+    desk_expect(&desk, "memkv net verify --timeout 2s", CLI_FABRIC, "\nFAILED: rdma_required",
+                NULL);
+    desk_close(&desk);
+}
+
+/* ------------------------------------------------------------------ admin status */
+
+static struct rogue page; /* answers HTTP on node 0 */
+static const char *answer;
+
+static void reply(struct desk *desk)
+{
+    (void)desk;
+    if (page.raw_received == 0 || !page.stream.id || !answer)
+        return;
+    rogue_send_bytes(&page, answer, strlen(answer));
+    fabric_stream_close(page.fabric, page.stream, false);
+    page.stream.id = 0;
+    page.raw_received = 0;
+}
+
+static void the_status_of_a_server_is_shown(void **state)
+{
+    struct desk desk;
+    (void)state;
+    desk_open(&desk);
+    desk.world = small_world_new(2);
+    page = (struct rogue){.raw = true};
+    rogue_start(desk.world, PAIR_SERVER, &page, WIRE_SERVER);
+    desk.meanwhile = reply;
+    answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+             "{\"health\":\"healthy\",\"version\":\"9\",\"store\":{\"blocks\":12}}";
+    desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_DONE,
+                "health            : healthy\nversion           : 9\n", NULL);
+    assert_non_null(strstr(desk.out, "blocks            : 12\n"));
+    desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900 --json", CLI_DONE,
+                "{\"health\":\"healthy\",\"version\":\"9\"", NULL);
+    answer = "HTTP/1.1 404 Not Found\r\n\r\n{}";
+    desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_NOT_FOUND, NULL,
+                "is this a memkv server?");
+    answer = "\x16\x03\x01 no HTTP";
+    desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_CANNOT_REACH, NULL,
+                "speaks no HTTP");
+    answer = NULL; /* silence */
+    desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_CANNOT_REACH, NULL,
+                "timeout");
+    desk_expect(&desk, "memkv admin status --server 10.0.0.2:1", CLI_CANNOT_REACH, NULL, NULL);
+    desk_close(&desk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_block_over_rdma_proves_the_fabric),
+        cmocka_unit_test(over_tcp_the_fabric_is_not_proven),
+        cmocka_unit_test(a_failure_names_the_error_and_what_to_check),
+        cmocka_unit_test(without_a_device_it_fails_rather_than_use_tcp),
+        cmocka_unit_test(the_status_of_a_server_is_shown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

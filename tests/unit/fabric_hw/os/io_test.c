@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the conformance suite cannot see of real storage: flushes that fail, locks of others, a
+ * loop that is somebody else's. HA-1.1. Each runs with io_uring and with threads. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "fabric_hw/os/io.h"
+#include "tests/support/os_bed.h"
+
+#define MEGABYTE ((size_t)1 << 20)
+
+static struct os_bed bed;
+
+static int setup(void **state)
+{
+    const struct os_fabric_options threads = {.no_io_uring = true};
+    os_bed_open(&bed, *state ? &threads : NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    os_bed_close(&bed);
+    return 0;
+}
+
+static struct fabric_io_done run(struct fabric_io io)
+{
+    assert_int_equal(fabric_io_submit(bed.f, &io), FABRIC_OK);
+    struct fabric_io_done done = os_bed_await(&bed, FABRIC_EVENT_IO_DONE).u.io;
+    assert_int_equal(done.op, io.op);
+    return done;
+}
+
+static fabric_file open_file(const char *path, uint32_t flags)
+{
+    struct fabric_io_done done =
+        run((struct fabric_io){.op = FABRIC_IO_OPEN, .path = path, .flags = flags});
+    assert_int_equal(done.error, FABRIC_OK);
+    return done.file;
+}
+
+static enum fabric_error simple(enum fabric_io_op op, fabric_file file)
+{
+    return run((struct fabric_io){.op = op, .file = file}).error;
+}
+
+/* The file is swapped for one that cannot be flushed, and back: the kernel would say success. */
+static void after_a_flush_that_failed_every_later_one_fails(void **state)
+{
+    fabric_file file = open_file(os_bed_path(&bed, "/f"), FABRIC_IO_CREATE);
+    const struct os_file *inside = os_handles_get(&os_of(bed.f)->handles, file.id, OS_FILE);
+    int kept = dup(inside->fd), null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)state;
+    assert_int_equal(simple(FABRIC_IO_FLUSH, file), FABRIC_OK);
+    assert_true(dup2(null, inside->fd) >= 0);
+    assert_int_not_equal(simple(FABRIC_IO_FLUSH, file), FABRIC_OK);
+    assert_true(dup2(kept, inside->fd) >= 0);
+    assert_int_equal(simple(FABRIC_IO_FLUSH, file), ERR_MEDIA_FAILED);
+    assert_int_equal(simple(FABRIC_IO_FLUSH, file), ERR_MEDIA_FAILED);
+    assert_int_equal(simple(FABRIC_IO_CLOSE, file), FABRIC_OK);
+    file = open_file(os_bed_path(&bed, "/f"), 0);
+    assert_int_equal(simple(FABRIC_IO_FLUSH, file), FABRIC_OK);
+    close(kept);
+    close(null);
+}
+
+static void many_flushes_are_each_answered_once(void **state)
+{
+    fabric_file file = open_file(os_bed_path(&bed, "/f"), FABRIC_IO_CREATE);
+    bool seen[50] = {false};
+    (void)state;
+    for (uint64_t i = 0; i < 50; i++) {
+        const struct fabric_io io = {.op = FABRIC_IO_FLUSH, .file = file, .cookie = i};
+        assert_int_equal(fabric_io_submit(bed.f, &io), FABRIC_OK);
+    }
+    const struct fabric_io last = {.op = FABRIC_IO_CLOSE, .file = file, .cookie = 99};
+    assert_int_equal(fabric_io_submit(bed.f, &last), FABRIC_OK);
+    for (size_t i = 0; i < 50; i++) {
+        struct fabric_io_done done = os_bed_await(&bed, FABRIC_EVENT_IO_DONE).u.io;
+        assert_true(done.cookie < 50 && !seen[done.cookie]);
+        seen[done.cookie] = true;
+    }
+    assert_int_equal(os_bed_await(&bed, FABRIC_EVENT_IO_DONE).u.io.cookie, 99);
+}
+
+static void a_lock_of_another_process_is_busy(void **state)
+{
+    int other = open(os_bed_path(&bed, "/f"), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    (void)state;
+    assert_int_equal(flock(other, LOCK_EX), 0);
+    const struct fabric_io io = {
+        .op = FABRIC_IO_OPEN, .path = os_bed_path(&bed, "/f"), .flags = FABRIC_IO_LOCK};
+    assert_int_equal(run(io).error, ERR_BUSY);
+    close(other);
+    assert_int_equal(run(io).error, FABRIC_OK);
+}
+
+static void a_full_medium_is_said_by_name(void **state)
+{
+    fabric_file file = open_file("/dev/full", 0);
+    (void)state;
+    struct fabric_io_done done = run((struct fabric_io){
+        .op = FABRIC_IO_WRITE, .file = file, .buf = (void *)(uintptr_t) "abc", .length = 3});
+    assert_int_equal(done.error, ERR_STORE_FULL);
+    assert_int_equal(done.length, 0);
+}
+
+static void large_blocks_past_the_cache_come_back_as_they_were(void **state)
+{
+    uint8_t *block = aligned_alloc(4096, 2 * MEGABYTE), *copy = aligned_alloc(4096, 2 * MEGABYTE);
+    const char *path = os_bed_path(&bed, "/f");
+    (void)state;
+    struct fabric_io_done opened = run((struct fabric_io){
+        .op = FABRIC_IO_OPEN, .path = path, .flags = FABRIC_IO_CREATE | FABRIC_IO_DIRECT});
+    if (opened.error == ERR_INVALID_ARGUMENT || opened.error == ERR_NOT_SUPPORTED) {
+        free(block);
+        free(copy);
+        skip(); /* this file system has no O_DIRECT */
+    }
+    for (size_t i = 0; i < 2 * MEGABYTE; i++)
+        block[i] = (uint8_t)(i * 31 + (i >> 12));
+    struct fabric_io io = {
+        .op = FABRIC_IO_WRITE, .file = opened.file, .buf = block, .length = 2 * MEGABYTE};
+    assert_int_equal(run(io).length, 2 * MEGABYTE);
+    io.op = FABRIC_IO_READ;
+    io.buf = copy;
+    assert_int_equal(run(io).length, 2 * MEGABYTE);
+    assert_memory_equal(block, copy, 2 * MEGABYTE);
+    io.offset = 2 * MEGABYTE - 4096;
+    assert_int_equal(run(io).length, 4096); /* short at the end */
+    free(block);
+    free(copy);
+}
+
+static void a_loop_of_the_callers_hears_of_the_end(void **state)
+{
+    struct pollfd watched = {os_fabric_descriptor(bed.f), POLLIN, 0};
+    fabric_file file = open_file(os_bed_path(&bed, "/f"), FABRIC_IO_CREATE);
+    struct fabric_event event;
+    (void)state;
+    const struct fabric_io io = {.op = FABRIC_IO_SIZE, .file = file};
+    const struct fabric_io write = {
+        .op = FABRIC_IO_WRITE, .file = file, .buf = (void *)(uintptr_t) "a", .length = 1};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fabric_io_submit(bed.f, i ? &write : &io), FABRIC_OK);
+        do {
+            assert_int_equal(poll(&watched, 1, 20000), 1);
+        } while (!os_bed_next(&bed, 0, &event));
+        assert_int_equal(event.type, FABRIC_EVENT_IO_DONE);
+    }
+}
+
+/* Their buffers are the caller's again when the fabric is gone (the sanitizers look). */
+static void ending_with_requests_under_way_gives_the_buffers_back(void **state)
+{
+    uint8_t *block = calloc(1, MEGABYTE);
+    fabric_file file = open_file(os_bed_path(&bed, "/f"), FABRIC_IO_CREATE);
+    (void)state;
+    for (uint64_t i = 0; i < 64; i++) {
+        const struct fabric_io io = {.op = i % 8 == 7 ? FABRIC_IO_FLUSH : FABRIC_IO_WRITE,
+                                     .file = file,
+                                     .buf = block,
+                                     .offset = i * MEGABYTE,
+                                     .length = MEGABYTE};
+        assert_int_equal(fabric_io_submit(bed.f, &io), FABRIC_OK);
+    }
+    const struct fabric_io close = {.op = FABRIC_IO_CLOSE, .file = file};
+    assert_int_equal(fabric_io_submit(bed.f, &close), FABRIC_OK);
+    assert_int_equal(fabric_destroy(bed.f), FABRIC_OK);
+    bed.f = NULL;
+    free(block);
+}
+
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, setup, teardown),                                        \
+    {                                                                                              \
+#name "_with_threads", name, setup, teardown, &bed                                         \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(after_a_flush_that_failed_every_later_one_fails),
+        TEST(many_flushes_are_each_answered_once),
+        TEST(a_lock_of_another_process_is_busy),
+        TEST(a_full_medium_is_said_by_name),
+        TEST(large_blocks_past_the_cache_come_back_as_they_were),
+        TEST(a_loop_of_the_callers_hears_of_the_end),
+        TEST(ending_with_requests_under_way_gives_the_buffers_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
