@@ -96,8 +96,8 @@ struct server_lane {
 struct server_connection {
     uint32_t slot, serial;
     struct server_lane *lane;
-    uint16_t member; /* of the client's pool */
-    bool unsent;     /* messages wait for the end of the event */
+    uint16_t member;              /* of the client's pool */
+    bool unsent;                  /* messages wait for the end of the event */
     struct wire_channel *channel; /* owns the stream */
     fabric_stream stream;
     bool carried_bulk; /* and was then looked at as a part of the TCP pool */
@@ -259,9 +259,10 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message);
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
-/* Registers a lane's slab with a rail unless it is; for local use only. */
-enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
-                                       uint32_t rail);
+for
+    local use only.* / enum fabric_error server_slab_register(struct server *server,
+                                                              struct server_lane *lane,
+                                                              uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);
@@ -285,6 +286,9 @@ void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */
 struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t);
 
+/* ------------------------------------------------------------------ lane.c */
+
+/* Registers a lane's slab with a rail unless it is;
 /* ------------------------------------------------------------------ probe.c */
 
 /* Begins the probe of a link. Errors: queue_full, and those of registration and posting. */
