@@ -259,10 +259,6 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message);
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
-for
-    local use only.* / enum fabric_error server_slab_register(struct server *server,
-                                                              struct server_lane *lane,
-                                                              uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);
@@ -288,7 +284,10 @@ struct server_link *server_transfer_link(struct server *s, const struct server_t
 
 /* ------------------------------------------------------------------ lane.c */
 
-/* Registers a lane's slab with a rail unless it is;
+/* Registers a lane's slab with a rail unless it is; for local use only. */
+enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
+                                       uint32_t rail);
+
 /* ------------------------------------------------------------------ probe.c */
 
 /* Begins the probe of a link. Errors: queue_full, and those of registration and posting. */
