@@ -262,9 +262,6 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message);
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
-/* Registers a lane's slab with a rail unless it is; for local use only. */
-enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
-                                       uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);
@@ -284,6 +281,12 @@ void server_transfer_free(struct server *s, struct server_transfer *t);
 void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */
 struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t);
+
+/* ------------------------------------------------------------------ lane.c */
+
+/* Registers a lane's slab with a rail unless it is; for local use only. */
+enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
+                                       uint32_t rail);
 
 /* ------------------------------------------------------------------ probe.c */
 
