@@ -90,7 +90,7 @@ struct client_link {
     bool probed_again;   /* after the first failure of its probe */
     uint8_t server_rail; /* once accepted */
     uint64_t up_since;   /* ns */
-    struct rail_said said;
+    struct rail_said said, said_again, said_notes;
     uint64_t backoff; /* ns */
     fabric_timer timer;
     uint32_t timer_serial;

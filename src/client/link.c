@@ -233,18 +233,28 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
     l->state = CLIENT_LINK_RESOLVING;
 }
 
+static void say_notes(struct client *c, const struct client_peer *p, struct client_link *l)
+{
+    const struct wire_message *m = &l->accept;
+    char detail[64], more[RAIL_SAID_MORE];
+    if (!(l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS))
+        return;
+    snprintf(detail, sizeof detail, "%u here, %u there; %u is used",
+             fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
+             fabric_mtu_bytes(l->path.path_mtu));
+    if (rail_said_is_due(&l->said_notes, ERR_MTU_MISMATCH, detail, client_now(c), more) ||
+        PLANTED(client_notes_said_every_time))
+        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: MTU differs: %s%s",
+                 client_peer_address(c, p), m->rail, detail, more);
+}
+
 /* The queue pair receives: the server may probe it. */
 static void say_ready(struct client *c, struct client_peer *p, struct client_link *l)
 {
     const struct wire_message *m = &l->accept;
     struct wire_message ready = {
         .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
-    if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
-        rail_log(c->fabric, FABRIC_LOG_WARN,
-                 "server %s rail %u: MTU differs: %u here, %u there; %u is used",
-                 client_peer_address(c, p), m->rail,
-                 fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
-                 fabric_mtu_bytes(l->path.path_mtu));
+    say_notes(c, p, l);
     wire_channel_bind(p->channel, &l->request, m, l->digest);
     memcpy(ready.digest, l->digest, sizeof ready.digest);
     l->state = CLIENT_LINK_PROBED;
@@ -333,6 +343,19 @@ static void look_after_failure(struct client *c, uint32_t rail, enum fabric_erro
         client_rail_look(c, rail, NULL);
 }
 
+/* Between two of these the link is up, so that what it said last about a failure is forgotten; this
+ * is not. */
+static void say_again(struct client *c, struct client_peer *p, uint32_t rail,
+                      enum fabric_error error, const char *detail)
+{
+    char more[RAIL_SAID_MORE];
+    struct rail_said *said = &p->links[rail].said_again;
+    if (rail_said_is_due(said, error, detail, client_now(c), more) ||
+        PLANTED(client_again_said_every_time))
+        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s%s",
+                 client_peer_address(c, p), rail, error_name(error), detail, more);
+}
+
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     assert(c && p && m);
@@ -340,8 +363,7 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
     if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
         return;
     if (is_no_fault(l, m)) {
-        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
-                 client_peer_address(c, p), m->rail, error_name(m->error), m->detail);
+        say_again(c, p, m->rail, m->error, m->detail);
         client_link_end(c, p, m->rail, m->error, m->detail, false);
         look_after_failure(c, m->rail, m->error);
         client_link_begin(c, p, m->rail);
@@ -495,8 +517,7 @@ void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async
 static void build_again(struct client *c, struct client_peer *p, uint32_t rail)
 {
     const char *detail = "a late request met a window that is gone";
-    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
-             c->config.servers[p->index], rail, error_name(ERR_REMOTE_ACCESS), detail);
+    say_again(c, p, rail, ERR_REMOTE_ACCESS, detail);
     client_link_end(c, p, rail, ERR_REMOTE_ACCESS, detail, false);
     client_link_begin(c, p, rail);
     client_peer_judge(c, p);

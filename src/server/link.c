@@ -142,16 +142,20 @@ static enum fabric_error choose_rail(struct server *s, const struct wire_message
     return rail->reason;
 }
 
-static void say_notes(struct server *s, const struct server_connection *c, uint32_t index,
+static void say_notes(struct server *s, struct server_connection *c, uint32_t index,
                       const struct fabric_port_address *peer)
 {
-    const struct server_link *l = &c->links[index];
-    const struct fabric_port_address *own = &s->rails[l->rail].address;
-    if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
-        rail_log(s->fabric, FABRIC_LOG_WARN,
-                 "client %s rail %u: MTU differs: %u here, %u there; %u is used", c->peer, index,
-                 fabric_mtu_bytes(own->mtu), fabric_mtu_bytes(peer->mtu),
-                 fabric_mtu_bytes(l->path.path_mtu));
+    struct server_link *l = &c->links[index];
+    char detail[64], more[RAIL_SAID_MORE];
+    if (!(l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS))
+        return;
+    snprintf(detail, sizeof detail, "%u here, %u there; %u is used",
+             fabric_mtu_bytes(s->rails[l->rail].address.mtu), fabric_mtu_bytes(peer->mtu),
+             fabric_mtu_bytes(l->path.path_mtu));
+    if (rail_said_is_due(&l->said_notes, ERR_MTU_MISMATCH, detail, server_now(s), more) ||
+        PLANTED(server_notes_said_every_time))
+        rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: MTU differs: %s%s", c->peer, index,
+                 detail, more);
 }
 
 static enum fabric_error build(struct server *s, struct server_connection *c,
