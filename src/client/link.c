@@ -167,7 +167,7 @@ void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
         return;
     }
     l->state = CLIENT_LINK_LENDING;
-    set_timer(c, p, rail, CLIENT_LINK_TIME);
+    set_timer(c, p, rail, PLANTED(client_link_impatient) ? CLIENT_LINK_TIME / 2 : CLIENT_LINK_TIME);
 }
 
 void client_link_lent(struct client *c, const struct fabric_event *event)

@@ -328,6 +328,23 @@ void client_peer_decide(struct client *c, struct client_peer *p)
 void client_peer_judge(struct client *c, struct client_peer *p)
 {
     assert(c && p);
-    decide(c, p);
-    client_operations_kick(c, p);
+    p->changed = c->changed = true;
+    if (PLANTED(client_judged_at_once))
+        client_peers_judge(c);
+}
+
+void client_peers_judge(struct client *c)
+{
+    assert(c);
+    if (!c->changed)
+        return;
+    c->changed = false;
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        struct client_peer *p = c->peers[i];
+        if (!p->changed)
+            continue;
+        p->changed = false;
+        decide(c, p);
+        client_operations_kick(c, p);
+    }
 }
