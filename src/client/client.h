@@ -288,6 +288,8 @@ void client_peer_judge(struct client *c, struct client_peer *p);
 void client_peers_judge(struct client *c);
 /* The same, but nothing is known to have changed: wakes only when it then falls back. */
 void client_peer_decide(struct client *c, struct client_peer *p);
+/* Whether a lane of the server uses TCP because no rail was left. */
+bool client_server_fell_back(const struct client *c, uint32_t server);
 /* Whether this client would use RDMA towards that server if it could. */
 bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p);
 
