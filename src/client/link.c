@@ -321,10 +321,12 @@ static bool is_peer_waiting(enum fabric_error error)
 
 /* What does not speak against the rail. An operation that gave up took its window away while the
  * server was using it, and the queue pair, shared with innocent ones, went with it (MK-A4): by a
- * NAK, or in silence when that was lost. And one failed probe may have met a moment's outage: it is
- * repeated once. */
+ * NAK, or in silence when that was lost. One failed probe may have met a moment's outage: it is
+ * repeated once. And a rail of the server that changed is asked again. */
 static bool is_no_fault(struct client_link *l, const struct wire_message *m)
 {
+    if (m->error == ERR_STALE_GENERATION)
+        return true;
     if (l->state == CLIENT_LINK_UP)
         return (m->error == ERR_REMOTE_ACCESS || m->error == ERR_RETRY_EXCEEDED) &&
                l->revoked == l->generation && !PLANTED(client_revoked_blamed);
@@ -360,7 +362,12 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
 {
     assert(c && p && m);
     struct client_link *l = current(c, p, m);
-    if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
+    bool again = l && l->state == CLIENT_LINK_DOWN && m->error == ERR_STALE_GENERATION;
+    if (again) { /* it was refused; by what the server's rail is now it may not be */
+        client_link_begin(c, p, m->rail);
+        client_peer_judge(c, p);
+    }
+    if (!l || again || l->state == CLIENT_LINK_DOWN || !m->error)
         return;
     if (is_no_fault(l, m)) {
         say_again(c, p, m->rail, m->error, m->detail);
@@ -404,7 +411,8 @@ static bool goes_back(const struct client *c, const struct client_peer *p, uint3
     return false;
 }
 
-/* The answer to a LINK_REQUEST that is out is judged by what the server's rail is now. */
+/* A LINK_REQUEST that is out is answered by what the server's rail is now, or by LINK_DOWN when it
+ * was being worked on. */
 static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
                         const struct wire_message *m)
 {
@@ -471,6 +479,15 @@ void client_rail_report(struct client *c, uint32_t rail)
                                "reason", error_name(r->reason)));
 }
 
+/* Whether it can stay when our rail changed. LENDING has said nothing yet; what REQUESTED said is
+ * no longer true, and both ends must choose from the same lists. */
+static bool stands(const struct rail *r, struct client_link *l)
+{
+    if (l->state == CLIENT_LINK_LENDING)
+        return r->only_gids;
+    return l->state > CLIENT_LINK_REQUESTED && rail_path_stands(r, &l->path);
+}
+
 /* Only the node whose port changed notices; the server learns it from the new request, or from
  * LINK_DOWN when there is nothing to request with (MK-C4). */
 void client_rail_changed(struct client *c, uint32_t rail)
@@ -484,6 +501,8 @@ void client_rail_changed(struct client *c, uint32_t rail)
         enum fabric_error reason =
             r->state == RAIL_READY ? ERR_STALE_GENERATION : rail_transfer_error(r);
         bool was_down = l->state == CLIENT_LINK_DOWN;
+        if (stands(r, l))
+            continue;
         client_link_end(c, p, rail, reason, r->detail, false);
         l->backoff = 0;
         if (r->state == RAIL_READY) {
