@@ -148,7 +148,8 @@ static bool expire(struct memkv_client *c, struct call *call, uint64_t now)
         }
         enum fabric_error error = c->stops ? ERR_CANCELLED : ERR_TIMEOUT;
         left--;
-        refuse(c, call, i, error, c->stops ? "the client was interrupted" : "too many are open");
+        refuse(c, call, i, error,
+               c->stops ? "the client was interrupted" : "its time was over before it could begin");
         if (!left)
             return false;
     }
