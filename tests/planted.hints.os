@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 os_alarms_unordered fabric_hw/os/alarm_test
-os_cancelled_timer_fires conformance_os
+os_cancelled_timer_fires fabric_hw/os/keep_test
 os_close_overtakes fabric_hw/os/io_test
 os_close_without_drain fabric_hw/os/stream_test
 os_dcb_last_entry fabric_hw/os/dcb_test
 os_flush_forgives fabric_hw/os/io_test
-os_http_closed_told conformance_os
+os_http_closed_told fabric_hw/os/keep_test
 os_http_long_path conformance_os
 os_http_without_end conformance_os
 os_log_all_levels fabric_hw/os/log_test
@@ -15,9 +15,8 @@ os_reset_is_orderly conformance_os
 os_run_signal_unheard fabric_hw/os/run_test
 os_run_tells_without_waking fabric_hw/os/run_test
 os_shutdown_forgotten conformance_os
-os_stream_closed_twice conformance_os
 os_stream_room_untold conformance_os
-os_stream_talks_after_close conformance_os
+os_stream_talks_after_close fabric_hw/os/keep_test
 os_sysfile_cut_off fabric_hw/os/sysfile_test
 os_sysfile_writes_anything fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os

@@ -55,7 +55,7 @@ void os_stream_tell(struct os_stream *stream, enum fabric_event_type type, enum 
 void os_stream_fail(struct os_stream *stream, enum fabric_error error)
 {
     assert(error && stream->id);
-    if (stream->failed && !PLANTED(os_stream_closed_twice))
+    if (stream->failed)
         return;
     stream->failed = true;
     os_stream_tell(stream, FABRIC_EVENT_CLOSED, error);

@@ -5,6 +5,7 @@
 
 #include "src/client/client.h"
 #include "src/client/placement.h"
+#include "src/fabric/planted.h"
 #include "src/rail/log.h"
 
 uint64_t client_cookie(enum client_cookie kind, uint32_t slot, uint32_t serial)
@@ -100,7 +101,8 @@ enum fabric_error client_create(struct fabric *f, const struct client_config *co
     c->config = *config;
     c->sink = sink ? *sink : c->sink;
     c->done_end = &c->done_first;
-    if (c->config.transport != CONFIG_TRANSPORT_TCP) /* tcp: no queue pair at all */
+    bool rdma = c->config.transport != CONFIG_TRANSPORT_TCP || PLANTED(client_tcp_opens_rails);
+    if (rdma) /* tcp: no queue pair at all */
         c->rail_count = rail_open_all(f, RAIL_CLIENT, &c->config.rdma, c->rails);
     enum fabric_error error = set_timers(c);
     if (!error && !begin(c))

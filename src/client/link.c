@@ -97,9 +97,12 @@ void client_link_end(struct client *c, struct client_peer *p, uint32_t rail,
     restart_operations(c, p, rail, reason);
     /* A path's MTU was concluded from packets: it is looked at again, as seldom as anything. */
     bool concluded = reason == ERR_PATH_MTU_SMALLER;
-    if (!again || (rail_is_configuration(reason) && !concluded))
+    bool tired = PLANTED(client_link_gives_up) && l->backoff == RAIL_BACKOFF_LAST;
+    if (!again || (rail_is_configuration(reason) && !concluded) || tired)
         return;
-    if (concluded)
+    if (PLANTED(client_backoff_constant))
+        l->backoff = 0;
+    else if (concluded)
         l->backoff = RAIL_BACKOFF_LAST;
     set_timer(c, p, rail, rail_backoff_grow(c->fabric, &l->backoff));
 }
@@ -463,7 +466,7 @@ void client_rail_changed(struct client *c, uint32_t rail)
         l->backoff = 0;
         if (r->state == RAIL_READY) {
             client_link_begin(c, p, rail);
-        } else if (!was_down) {
+        } else if (!was_down && !PLANTED(client_change_not_told)) {
             struct wire_message m = {.type = WIRE_LINK_DOWN,
                                      .rail = (uint8_t)rail,
                                      .generation = l->generation,

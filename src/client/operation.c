@@ -389,6 +389,11 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
     if (PLANTED(client_deadline_ignored))
         return;
     op->expired = op->state != CLIENT_REVOKING || (op->error && op->retry);
+    if (op->expired && op->attempts < 2 && PLANTED(client_deadline_of_an_attempt)) {
+        op->expired = false; /* the next attempt gets the whole time again */
+        client_attempt_end(c, op, ERR_TIMEOUT, "", true);
+        return;
+    }
     if (op->state != CLIENT_REVOKING)
         client_attempt_end(c, op, ERR_TIMEOUT, "the deadline passed", false);
 }

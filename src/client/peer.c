@@ -290,7 +290,7 @@ static void fall_back(struct client *c, struct client_peer *p)
     }
     p->fell_back = true;
     p->may_return = never_ready(c, p);
-    c->counters.fallbacks++;
+    c->counters.fallbacks += !PLANTED(client_fallback_uncounted);
     if (!PLANTED(client_fallback_silent))
         rail_log(c->fabric, FABRIC_LOG_WARN, "fallback_tcp: server %s: %s: %s; %s",
                  client_peer_address(c, p), error_name(why), detail,

@@ -83,7 +83,8 @@ static bool is_active(struct rail_verdict *v, const struct fabric_port_attr *att
                  port_state_name(attr->state), attr->lid);
         return false;
     }
-    if (!fabric_lid_valid(attr->lid) && !PLANTED(rail_lid_unchecked)) {
+    bool valid = PLANTED(rail_lid_multicast) ? attr->lid != 0 : fabric_lid_valid(attr->lid);
+    if (!valid && !PLANTED(rail_lid_unchecked)) {
         conclude(v, RAIL_WAITING, ERR_NO_LID, "found LID %u; 1 to 49151 is expected", attr->lid);
         return false;
     }
@@ -112,7 +113,8 @@ static bool pkey_by_value(struct rail *rail, struct rail_verdict *v, uint32_t le
     }
     v->address.pkey_index = index;
     v->address.pkey = table[index];
-    if (fabric_pkey_full(wanted) && !fabric_pkey_full(table[index]) && !rail->limited_said) {
+    bool less = fabric_pkey_full(wanted) && !fabric_pkey_full(table[index]);
+    if (less && !rail->limited_said && !PLANTED(rail_limited_silent)) {
         rail->limited_said = true;
         rail_log(rail->fabric, FABRIC_LOG_WARN,
                  "%s port %u: rdma.pkey 0x%04x asks for full membership, found 0x%04x (limited)",
@@ -216,7 +218,8 @@ static void notice_ignored(struct rail *rail, const struct rail_verdict *v,
                            const struct fabric_port_attr *attr)
 {
     const struct config_rdma *c = rail->config;
-    if (rail->noticed || PLANTED(rail_ignored_unsaid))
+    bool noticed = rail->noticed && !PLANTED(rail_ignored_repeated);
+    if (noticed || PLANTED(rail_ignored_unsaid))
         return;
     rail->noticed = true;
     bool infiniband = attr->link_layer == FABRIC_LINK_LAYER_INFINIBAND;

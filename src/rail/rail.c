@@ -157,6 +157,8 @@ bool rail_judge_silently(struct rail *rail)
     uint32_t epoch = rail->epoch;
     struct rail_verdict verdict;
     look(rail, &verdict);
+    if (PLANTED(rail_refusal_for_life) && rail->state == RAIL_REFUSED)
+        return false;
     bool moved = verdict.state == RAIL_READY && !same_address(&verdict.address, &rail->address);
     bool waits_on = verdict.state == RAIL_WAITING && verdict.reason == rail->reason;
     bool changed = verdict.state != rail->state || verdict.reason != rail->reason || moved ||

@@ -112,10 +112,12 @@ const struct help_field help_fields[] = {
     {"seed", "of put and get: what the contents are made of; get then compares them"},
     {"file", "of an operation: a file of this machine, relative to the scenario"},
     {"path", "of an operation: a file that is on the node already"},
+    {"namespace", "of an operation: a text that goes before its key"},
+    {"count", "of put_many, get_many and exists_many: how many keys, KEY#0, KEY#1, ..."},
     {"block_size", "of an operation on a file: bytes a block (64 KiB)"},
     {"timeout", "of an operation: its deadline instead of the client's"},
     {"sm", "of a fault word: the subnet manager"},
-    {"lid", "of lid_set: the new LID, 1 to 0xbfff; 0 takes it away"},
+    {"lid", "of lid_set: the new LID, 1 to 0xbfff, a multiple of 2^LMC"},
     {"pkey", "of a partition: 15 bits; of a fault word: the value of an entry, or the partition"},
     {"index", "of a P_Key or GID table: the entry, from 0"},
     {"on", "of a fault word: false takes it back (true)"},
@@ -137,6 +139,7 @@ const struct help_field help_fields[] = {
     {"sl", "of sl_map: the service level"},
     {"vl", "of sl_map: its virtual lane"},
     {"bytes_per_second", "of tcp_slow: what a control stream carries"},
+    {"namespace", "of an operation: a prefix that the client puts before its keys"},
     {"for", "of nothing: how long"},
 };
 const size_t help_field_count = sizeof help_fields / sizeof help_fields[0];

@@ -178,6 +178,14 @@ void server_connections_flush(struct server *server)
     server->unsent_count = 0;
 }
 
+bool server_result(struct server *server, struct server_connection *c, uint64_t id,
+                   enum fabric_error error, const char *detail)
+{
+    struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
+    snprintf(m.detail, sizeof m.detail, "%s", detail);
+    return server_send(server, c, &m);
+}
+
 /* The client has shown the key: from now on it is told things. */
 static bool welcome(struct server *s, struct server_connection *c)
 {

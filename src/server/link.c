@@ -256,6 +256,8 @@ static void accept_link(struct server *s, struct server_connection *c, struct se
                                         .server_rail = (uint8_t)l->rail};
     wire_channel_bind(c->channel, m, &accept, l->digest);
     server_send(s, c, &accept);
+    if (PLANTED(server_mtu_lowered))
+        s->rails[l->rail].address.mtu = l->path.path_mtu;
 }
 
 /* The link that waits for this look-up; null when it has ended or begun another one. */

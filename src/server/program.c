@@ -190,7 +190,8 @@ static void tick(struct server *s)
     server_connections_tick(s);
     server_transfers_tick(s);
     s->ticks++;
-    for (uint32_t i = 0; s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0 && i < s->rail_count; i++)
+    bool due = s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0 && !PLANTED(server_never_looks_again);
+    for (uint32_t i = 0; due && i < s->rail_count; i++)
         look(s, i);
 }
 

@@ -217,6 +217,9 @@ void server_connection_close(struct server *server, struct server_connection *c,
  * dropped. False when the connection is gone by now. */
 bool server_send(struct server *server, struct server_connection *c,
                  const struct wire_message *message);
+/* Sends a RESULT without data. False when the connection is gone by now. */
+bool server_result(struct server *server, struct server_connection *c, uint64_t id,
+                   enum fabric_error error, const char *detail);
 
 /* ------------------------------------------------------------------ link.c */
 
@@ -259,17 +262,11 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message);
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
-/* Registers a lane's slab with a rail unless it is; for local use only. */
-enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
-                                       uint32_t rail);
 void server_completion(struct server *server, const struct fabric_wc *wc);
 /* Sends more bulk where the stream has room again. */
 void server_pump_bulk(struct server *server, struct server_connection *c);
 /* The connection ends: none of its operations becomes visible any more. */
 void server_orphan(struct server *server, const struct server_connection *c);
-/* Sends a RESULT without data. False when the connection is gone by now. */
-bool server_result(struct server *server, struct server_connection *c, uint64_t id,
-                   enum fabric_error error, const char *detail);
 void server_transfers_free(struct server *server);
 /* The queue pair of a link is gone: what waited for it fails as flushed. May end the connection. */
 void server_transfers_flush(struct server *server, const struct server_connection *c,
@@ -284,6 +281,12 @@ void server_transfer_free(struct server *s, struct server_transfer *t);
 void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */
 struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t);
+
+/* ------------------------------------------------------------------ lane.c */
+
+/* Registers a lane's slab with a rail unless it is; for local use only. */
+enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
+                                       uint32_t rail);
 
 /* ------------------------------------------------------------------ probe.c */
 

@@ -50,37 +50,6 @@ void server_transfer_free(struct server *s, struct server_transfer *t)
     free(t);
 }
 
-bool server_result(struct server *server, struct server_connection *c, uint64_t id,
-                   enum fabric_error error, const char *detail)
-{
-    struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
-    snprintf(m.detail, sizeof m.detail, "%s", detail);
-    return server_send(server, c, &m);
-}
-
-enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
-                                       uint32_t rail)
-{
-    struct server *s = server;
-    assert(s && lane && rail < s->rail_count);
-    struct rail *r = &s->rails[rail];
-    if (lane->slab_epoch[rail] == r->epoch)
-        return FABRIC_OK;
-    uint64_t length;
-    struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST, .access = FABRIC_ACCESS_LOCAL_WRITE};
-    struct fabric_mr_keys keys;
-    init.addr = store_memory(lane->store, &length);
-    init.length = length;
-    init.iova = 1ull << 40;
-    enum fabric_error error =
-        fabric_mr_register(s->fabric, r->device, &init, &lane->slab_mr[rail], &keys);
-    if (error)
-        return error;
-    lane->slab_lkey[rail] = keys.lkey;
-    lane->slab_epoch[rail] = r->epoch;
-    return FABRIC_OK;
-}
-
 /* ------------------------------------------------------------------ the end of a transfer */
 
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */

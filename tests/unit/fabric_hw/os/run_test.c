@@ -148,6 +148,20 @@ static void a_start_that_fails_leaves_nothing_behind(void **state)
     assert_false(sigismember(&mask, SIGTERM));
 }
 
+static void a_command_wakes_the_fabric(void **state)
+{
+    struct fabric_event woken;
+    size_t count = 0;
+    (void)state;
+    assert_int_equal(start_run("ok"), FABRIC_OK);
+    run_until_said("start timer ");
+    assert_true(os_run_tell(run, "x"));
+    assert_int_equal(fabric_poll(f, &woken, 1, 0, &count), FABRIC_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(woken.type, FABRIC_EVENT_WOKEN);
+    os_run_stop(run);
+}
+
 static void *tell_later(void *context)
 {
     (void)context;
@@ -213,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(events_and_commands_reach_the_program_in_order),
         TEST(a_start_that_fails_leaves_nothing_behind),
+        TEST(a_command_wakes_the_fabric),
         TEST(a_command_of_another_thread_wakes_the_loop),
         TEST(signals_become_commands),
         TEST(a_signal_without_a_command_ends_the_run),
