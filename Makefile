@@ -64,7 +64,7 @@ VERSION := $(shell sed -n 's/.*MEMKV_VERSION "\(.*\)"/\1/p' src/config/version.h
 SONAME := libmemkv.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED := $(B)/libmemkv.so.$(VERSION)
 STATIC := $(B)/libmemkv.a
-LIBRARY := $(if $(filter release,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
+LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
 
 ifeq ($(V),1)
 say = @:
