@@ -218,6 +218,8 @@ void client_peer_event(struct client *c, const struct fabric_event *event)
     if (p->stream_serial != (uint32_t)event->u.stream.cookie || !p->channel)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
+        if (PLANTED(client_end_unnoticed))
+            return;
         enum fabric_error error = event->u.stream.error;
         client_peer_lost(c, p, error ? error : ERR_PEER_GONE);
         return;
