@@ -36,11 +36,15 @@ struct config_rdma {
 
 void config_rdma_defaults(struct config_rdma *rdma);
 
-/* Each complains at the value's mark and returns false. */
+/* Each complains at the value's mark and returns false. A port is named once. */
 bool config_read_devices(const struct yaml_value *list, struct config_rdma *rdma,
                          struct yaml_errors *errors);
 bool config_read_device(const struct yaml_value *value, struct config_rdma *rdma,
                         struct yaml_errors *errors);
+/* The rules of `pkey` and `pkey_index` of the mapping that has been read into `rdma`: pkey names a
+ * partition (MK-D3), and one of the two is allowed. */
+bool config_check_pkey(const struct yaml_value *section, const struct config_rdma *rdma,
+                       struct yaml_errors *errors);
 /* 64 hexadecimal digits; the complaint never repeats them. */
 bool config_read_key(const struct yaml_value *value, uint8_t key[CONFIG_KEY_BYTES],
                      struct yaml_errors *errors);

@@ -272,6 +272,7 @@ static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_e
     copy_path(c->tls_key, raw->tls_key);
     copy_path(c->storage_path, raw->path);
     const struct yaml_value *rdma = yaml_find(root, "rdma");
+    ok = (!rdma || config_check_pkey(rdma, &c->rdma, errors)) && ok;
     c->rdma.pkey_index_set = rdma && yaml_find(rdma, "pkey_index");
     c->rdma.service_level_set = rdma && yaml_find(rdma, "service_level");
     return ok;
