@@ -15,6 +15,12 @@
 #define CONFIG_NAME_MAX 64 /* with the final NUL */
 #define CONFIG_KEY_BYTES 32
 
+enum config_rdma_transport {
+    CONFIG_RDMA_AUTO,
+    CONFIG_RDMA_DC,
+    CONFIG_RDMA_RC,
+};
+
 /* One entry of a list of devices: "mlx5_0" or "mlx5_0:2". */
 struct config_device {
     char name[CONFIG_NAME_MAX];
@@ -24,6 +30,7 @@ struct config_device {
 struct config_rdma {
     uint32_t device_count; /* 0: every device of the node */
     struct config_device devices[CONFIG_MAX_RAILS];
+    int transport; /* enum config_rdma_transport; a client's is always CONFIG_RDMA_AUTO */
     int64_t pkey_index;
     uint64_t pkey; /* 0: by index */
     int64_t mtu;   /* bytes; 0: nobody wrote one, the active MTU caps the default */
