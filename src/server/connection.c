@@ -335,17 +335,21 @@ static void take(struct server *s, struct server_connection *c, const struct wir
 }
 
 /* False when it cannot be put off: then it goes on now. */
-static bool put_off(struct server *s, const struct server_connection *c)
+static bool put_off(struct server *s, struct server_connection *c)
 {
     fabric_timer timer;
     uint64_t cookie = server_cookie(SERVER_RECEIVE, c->slot, c->serial);
-    return fabric_timer_set(s->fabric, server_now(s), cookie, &timer) == FABRIC_OK;
+    c->resumes = fabric_timer_set(s->fabric, server_now(s), cookie, &timer) == FABRIC_OK;
+    return c->resumes;
 }
 
 /* So many messages in a row, then the others' turn. */
 static void receive(struct server *s, struct server_connection *c)
 {
     const uint32_t slot = c->slot, serial = c->serial;
+    if (!PLANTED(server_busy_is_silent))
+        c->heard = server_now(s);
+    c->pinged = false;
     for (uint32_t taken = 0;; taken++) {
         if (taken >= SERVER_MESSAGES && !PLANTED(server_budget_endless) && put_off(s, c))
             return;
@@ -390,17 +394,20 @@ void server_connection_event(struct server *server, const struct fabric_event *e
             server_pump_bulk(s, c);
         return;
     }
-    c->heard = server_now(s);
-    c->pinged = false;
-    receive(s, c);
+    if (PLANTED(server_busy_is_silent))
+        c->heard = server_now(s);
+    if (!c->resumes || PLANTED(server_resumes_twice)) /* else it comes when the others had theirs */
+        receive(s, c);
 }
 
 void server_connection_resume(struct server *server, uint64_t cookie)
 {
     assert(server);
     struct server_connection *c = server_connection_of(server, cookie);
-    if (c)
-        receive(server, c);
+    if (!c)
+        return;
+    c->resumes = false;
+    receive(server, c);
 }
 
 void server_connection_timeout(struct server *server, uint64_t cookie)

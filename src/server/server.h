@@ -103,6 +103,7 @@ struct server_connection {
     bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
+    bool resumes;   /* more messages wait for a timer that is set */
     uint64_t heard; /* ns */
     bool has_instance;
     uint8_t instance[WIRE_INSTANCE_BYTES];

@@ -11,6 +11,7 @@
 #include "src/server/server.h"
 #include "tests/support/memkv_pair.h"
 #include "tests/support/rogue.h"
+#include "tests/support/small_world_inside.h"
 
 static struct rogue r;
 
@@ -431,6 +432,50 @@ static void who_says_much_at_once_lets_others_have_their_turn(void **state)
     small_world_free(w);
 }
 
+/* However often it is announced that something waits, it waits for its turn. */
+static void what_was_put_off_is_not_taken_up_before_its_turn(void **state)
+{
+    (void)state;
+    static struct rogue second;
+    struct small_world *w = small_world_new(3);
+    memset(&r, 0, sizeof r);
+    memset(&second, 0, sizeof second);
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    send_whole_put(1);
+    small_run(w, SECOND / 10);
+    const struct wire_message commit = {.type = WIRE_COMMIT, .id = 1, .lease = SECOND};
+    assert_int_equal(answer(w, &commit), FABRIC_OK);
+    for (uint64_t id = 2; id <= 101; id++) { /* each of them is announced */
+        const struct wire_message m = request(id == 101 ? WIRE_DELETE : WIRE_EXISTS, id);
+        assert_int_equal(rogue_send(&r, &m), 0);
+        if (id == 3)
+            assert_int_equal(rogue_send(&second, &m), 0);
+    }
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_last(&second, WIRE_RESULT)->found, 1); /* it was not deleted yet */
+    assert_int_equal(rogue_last(&r, WIRE_RESULT)->id, 101);
+    small_world_free(w);
+}
+
+/* One whose messages are always put off is not silent. */
+static void who_is_taken_up_again_is_heard(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    struct server *s = w->nodes[PAIR_SERVER]->state;
+    struct server_connection *c = s->connections[0];
+    small_run(w, 3 * SECOND);
+    assert_true(small_now(w) - c->heard > SECOND);
+    c->resumes = true;
+    server_connection_resume(s, server_cookie(SERVER_RECEIVE, c->slot, c->serial));
+    assert_int_equal(c->heard, small_now(w));
+    assert_false(c->resumes);
+    small_world_free(w);
+}
+
 static void one_client_has_a_bounded_number_of_transfers(void **state)
 {
     (void)state;
@@ -530,6 +575,8 @@ int main(void)
         cmocka_unit_test(a_client_that_comes_again_replaces_its_old_self),
         cmocka_unit_test(requests_for_links_are_paced),
         cmocka_unit_test(who_says_much_at_once_lets_others_have_their_turn),
+        cmocka_unit_test(what_was_put_off_is_not_taken_up_before_its_turn),
+        cmocka_unit_test(who_is_taken_up_again_is_heard),
         cmocka_unit_test(one_client_has_a_bounded_number_of_transfers),
         cmocka_unit_test(a_connection_serves_the_keys_of_its_lane_only),
         cmocka_unit_test(a_lane_that_is_not_there_is_refused),
