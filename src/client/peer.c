@@ -154,6 +154,10 @@ static void welcome(struct client *c, struct client_peer *p, const struct wire_m
 /* Any of these may lose the connection. */
 static void take(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
+    if (m->type == WIRE_RESULT && p->state == CLIENT_PEER_CONNECTING && m->error) {
+        client_peer_lost(c, p, m->error); /* it has no place for this connection */
+        return;
+    }
     if ((m->type == WIRE_WELCOME) == (p->state == CLIENT_PEER_READY)) {
         client_peer_lost(c, p, ERR_FRAME_INVALID);
         return;

@@ -102,7 +102,7 @@ static enum fabric_error set_tick(struct server *s)
 
 static void server_free(struct server *s)
 {
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i])
             server_connection_close(s, s->connections[i], FABRIC_OK, NULL);
     }
@@ -277,7 +277,7 @@ static json_t *status_links(const struct server *s)
 {
     static const char *const names[] = {"none", "resolving", "accepted", "probing", "up"};
     json_t *list = json_array();
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         const struct server_connection *c = s->connections[i];
         for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
             const struct server_link *l = &c->links[k];

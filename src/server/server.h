@@ -25,12 +25,13 @@
 #include "src/store/store.h"
 #include "src/wire/channel.h"
 
-#define SERVER_MAX_CONNECTIONS 1024u
+#define SERVER_MAX_CONNECTIONS 1024u /* that have shown the key */
 #define SERVER_MAX_TRANSFERS 4096u
 #define SERVER_CONNECTION_TRANSFERS 256u
 /* What a connection is told: the rest is for probes and for attempts that are not over yet. */
 #define SERVER_CONNECTION_OPERATIONS 128u
-#define SERVER_MAX_STRANGERS 128u                     /* connections that have not shown the key */
+#define SERVER_MAX_STRANGERS 128u /* connections that have not shown the key */
+#define SERVER_PLACES (SERVER_MAX_CONNECTIONS + SERVER_MAX_STRANGERS)
 #define SERVER_HANDSHAKE_TIME (10ull * 1000000000ull) /* ns for a stranger to show the key */
 #define SERVER_TICK (1000000000ull)                   /* ns */
 #define SERVER_PING (5ull * 1000000000ull)            /* ns of silence until it is asked */
@@ -169,10 +170,10 @@ struct server {
     uint32_t posts[RAIL_MAX]; /* under way: no more than the completion queue holds */
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
-    struct server_connection *connections[SERVER_MAX_CONNECTIONS];
-    uint32_t unsent[SERVER_MAX_CONNECTIONS], unsent_count; /* slots of those with `unsent` */
+    struct server_connection *connections[SERVER_PLACES];
+    uint32_t unsent[SERVER_PLACES], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
-    struct rail_said strangers_said;
+    struct rail_said strangers_said, full_said;
     struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */

@@ -88,6 +88,41 @@ static void a_wrong_proof_is_an_authentication_failure(void **state)
     }
 }
 
+/* MK-I2: strangers have places of their own, so they keep nobody out who has the key; and one for
+ * whom there is no place is told so by name. */
+static void a_full_server_serves_whom_it_has_and_tells_the_others(void **state)
+{
+    (void)state;
+    static struct rogue second;
+    struct small_world *w = small_world_new(3);
+    memset(&r, 0, sizeof r);
+    memset(&second, 0, sizeof second);
+    r.raw = true;
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT); /* a stranger, and it stays one */
+    small_run(w, SECOND / 10);
+    struct server *s = w->nodes[PAIR_SERVER]->state;
+    s->connection_count += SERVER_MAX_CONNECTIONS - 1; /* as many more clients would leave it */
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_non_null(rogue_last(&second, WIRE_WELCOME));
+    assert_false(second.closed);
+    small_stop(w, 2);
+    small_run(w, SECOND / 10);
+    s->connection_count++;
+    memset(&second, 0, sizeof second);
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_null(rogue_last(&second, WIRE_WELCOME));
+    assert_non_null(rogue_last(&second, WIRE_RESULT));
+    assert_int_equal(rogue_last(&second, WIRE_RESULT)->error, ERR_RESOURCES_EXHAUSTED);
+    assert_true(second.closed);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "all 1024 connections of the server"), 1);
+    assert_false(r.closed);
+    s->connection_count -= SERVER_MAX_CONNECTIONS;
+    small_world_free(w);
+}
+
 /* MK-I2: it costs a bounded time. */
 static void a_silent_stranger_is_dropped(void **state)
 {
@@ -560,6 +595,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stranger_is_told_nothing),
         cmocka_unit_test(a_wrong_proof_is_an_authentication_failure),
+        cmocka_unit_test(a_full_server_serves_whom_it_has_and_tells_the_others),
         cmocka_unit_test(a_silent_stranger_is_dropped),
         cmocka_unit_test(bytes_that_are_no_frame_end_the_connection),
         cmocka_unit_test(messages_of_servers_are_refused),
