@@ -140,16 +140,10 @@ static enum fabric_error server_start(struct fabric *f, const char *config, size
 {
     assert(f && (config || config_length == 0) && sink && sink->report && state);
     struct server *s = calloc(1, sizeof *s);
-    struct server_transfer **transfers =
-        calloc(SERVER_MAX_TRANSFERS, sizeof(struct server_transfer *));
-    if (!s || !transfers) {
-        free(s);
-        free(transfers);
+    if (!s)
         return ERR_RESOURCES_EXHAUSTED;
-    }
     s->fabric = f;
     s->sink = *sink;
-    s->transfers = transfers;
     enum fabric_error error = read_config(s, config, config_length);
     if (!error)
         error = serve(s);
