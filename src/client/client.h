@@ -31,6 +31,7 @@
 #define CLIENT_ATTEMPTS 16u                        /* of one operation */
 #define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
+#define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
 
 enum client_cookie {
@@ -45,6 +46,7 @@ enum client_cookie {
     CLIENT_QUEUE_PAIR,
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
+    CLIENT_RECEIVE, /* timer of a peer: more messages wait */
 };
 
 struct client_buffer {
@@ -116,6 +118,7 @@ struct client_peer {
     enum fabric_error reason;
     struct wire_channel *channel;
     uint32_t stream_serial;
+    bool resumes;  /* more messages wait for a timer that is set */
     uint8_t rails; /* the server's */
     bool fell_back;
     bool may_return;                      /* fell back only because no rail was ever ready */
@@ -269,6 +272,8 @@ const char *client_peer_address(const struct client *c, const struct client_peer
 void client_peer_connect(struct client *c, struct client_peer *p);
 void client_peer_event(struct client *c, const struct fabric_event *event);
 void client_peer_timer(struct client *c, uint64_t cookie);
+/* Goes on receiving where the budget of an event ended. */
+void client_peer_resume(struct client *c, uint64_t cookie);
 /* What is due without a timer: those that could not be set, and silence. */
 void client_peer_tick(struct client *c, struct client_peer *p);
 void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error);
