@@ -122,11 +122,14 @@ docs: docs/troubleshooting.md ## make the pages that are generated
 
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
-install: all ## into DESTDIR and PREFIX (/usr/local): programs, manual page, completion, examples
+LIBDIR = $(DESTDIR)$(PREFIX)/lib
+install: all ## into DESTDIR and PREFIX (/usr/local): programs, manual pages, completion, unit, examples
 	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/doc/memkv/examples $(SHARE)/man/man1 \
-	        $(SHARE)/bash-completion/completions
+	        $(SHARE)/bash-completion/completions $(LIBDIR)/systemd/system $(LIBDIR)/sysusers.d
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 examples/memkv.yaml $(SHARE)/doc/memkv/examples
+	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(LIBDIR)/systemd/system/memkv.service
+	install -m 644 programs/memkv.sysusers $(LIBDIR)/sysusers.d/memkv.conf
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
 	@if command -v scdoc >/dev/null; then scdoc < docs/man/memkv.1.scd > $(SHARE)/man/man1/memkv.1; \
 	 else echo "install: without scdoc there is no manual page"; fi
