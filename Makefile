@@ -132,15 +132,18 @@ LIBDIR ?= $(PREFIX)/lib
 SHARE = $(DESTDIR)$(PREFIX)/share
 DEV = $(DESTDIR)$(LIBDIR)
 MAN_SRC := $(wildcard docs/man/*.scd)
-install: all ## into DESTDIR and PREFIX (/usr/local): programs, library, manual pages, examples
+install: all ## into DESTDIR and PREFIX (/usr/local): programs, library, manual pages, unit, examples
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/memkv $(DEV)/pkgconfig \
-	        $(SHARE)/doc/memkv/examples $(SHARE)/bash-completion/completions
+	        $(SHARE)/doc/memkv/examples $(SHARE)/bash-completion/completions \
+	        $(DEV)/systemd/system $(DEV)/sysusers.d
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 include/memkv/memkv.h $(DESTDIR)$(PREFIX)/include/memkv
 	install -m 644 $(SHARED) $(STATIC) $(DEV)
 	ln -sf $(notdir $(SHARED)) $(DEV)/$(SONAME)
 	ln -sf $(SONAME) $(DEV)/libmemkv.so
 	install -m 644 $(B)/libmemkv.pc $(DEV)/pkgconfig
+	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(DEV)/systemd/system/memkv.service
+	install -m 644 programs/memkv.sysusers $(DEV)/sysusers.d/memkv.conf
 	install -m 644 examples/memkv.yaml examples/put_get.c $(SHARE)/doc/memkv/examples
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
 	@if command -v scdoc >/dev/null; then \
