@@ -33,6 +33,7 @@
  * up after 3 s (three unanswered requests). */
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
+#define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
 
 enum client_cookie {
@@ -47,6 +48,7 @@ enum client_cookie {
     CLIENT_QUEUE_PAIR,
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
+    CLIENT_RECEIVE, /* timer of a peer: more messages wait */
 };
 
 struct client_buffer {
@@ -119,6 +121,7 @@ struct client_peer {
     enum fabric_error reason;
     struct wire_channel *channel;
     uint32_t stream_serial;
+    bool resumes;  /* more messages wait for a timer that is set */
     uint8_t rails; /* the server's */
     bool changed;  /* something that decides about falling back */
     bool fell_back;
@@ -274,6 +277,8 @@ const char *client_peer_address(const struct client *c, const struct client_peer
 void client_peer_connect(struct client *c, struct client_peer *p);
 void client_peer_event(struct client *c, const struct fabric_event *event);
 void client_peer_timer(struct client *c, uint64_t cookie);
+/* Goes on receiving where the budget of an event ended. */
+void client_peer_resume(struct client *c, uint64_t cookie);
 /* What is due without a timer: those that could not be set, and silence. */
 void client_peer_tick(struct client *c, struct client_peer *p);
 void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error);

@@ -176,6 +176,9 @@ static void take_timer(struct client *c, uint64_t cookie)
     case CLIENT_START_WAIT:
         start_is_over(c);
         break;
+    case CLIENT_RECEIVE:
+        client_peer_resume(c, cookie);
+        break;
     case CLIENT_REOPEN:
         client_rail_look(c, client_cookie_slot(cookie), NULL);
         break;

@@ -33,6 +33,7 @@ void client_peer_connect(struct client *c, struct client_peer *p)
     fabric_stream stream;
     assert(c && p && p->state == CLIENT_PEER_DOWN);
     p->stream_serial++;
+    p->resumes = false;
     enum fabric_error error =
         fabric_connect(c->fabric, client_peer_address(c, p),
                        client_cookie(CLIENT_STREAM, p->index, p->stream_serial), &stream);
@@ -153,6 +154,10 @@ static void welcome(struct client *c, struct client_peer *p, const struct wire_m
 /* Any of these may lose the connection. */
 static void take(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
+    if (m->type == WIRE_RESULT && p->state == CLIENT_PEER_CONNECTING && m->error) {
+        client_peer_lost(c, p, m->error); /* it has no place for this connection */
+        return;
+    }
     if ((m->type == WIRE_WELCOME) == (p->state == CLIENT_PEER_READY)) {
         client_peer_lost(c, p, ERR_FRAME_INVALID);
         return;
@@ -193,12 +198,24 @@ static void take(struct client *c, struct client_peer *p, const struct wire_mess
     }
 }
 
+/* False when it cannot be put off: then it goes on now. */
+static bool put_off(struct client *c, struct client_peer *p)
+{
+    fabric_timer timer;
+    uint64_t cookie = client_cookie(CLIENT_RECEIVE, p->index, p->stream_serial);
+    p->resumes = fabric_timer_set(c->fabric, client_now(c), cookie, &timer) == FABRIC_OK;
+    return p->resumes;
+}
+
+/* So many messages in a row, then the others' turn. */
 static void receive(struct client *c, struct client_peer *p)
 {
     const uint32_t serial = p->stream_serial;
     p->heard = client_now(c);
-    while (p->channel && p->stream_serial == serial) {
+    for (uint32_t taken = 0; p->channel && p->stream_serial == serial; taken++) {
         struct wire_message m;
+        if (taken >= CLIENT_MESSAGES && !PLANTED(client_budget_endless) && put_off(c, p))
+            return;
         bool got = false;
         enum fabric_error error = wire_channel_next(p->channel, &m, &got);
         if (error) {
@@ -211,6 +228,16 @@ static void receive(struct client *c, struct client_peer *p)
     }
 }
 
+void client_peer_resume(struct client *c, uint64_t cookie)
+{
+    assert(c);
+    struct client_peer *p = c->peers[client_cookie_slot(cookie)];
+    if (p->stream_serial != (uint32_t)cookie || !p->channel)
+        return;
+    p->resumes = false;
+    receive(c, p);
+}
+
 void client_peer_event(struct client *c, const struct fabric_event *event)
 {
     assert(c && event);
@@ -218,12 +245,15 @@ void client_peer_event(struct client *c, const struct fabric_event *event)
     if (p->stream_serial != (uint32_t)event->u.stream.cookie || !p->channel)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
+        if (PLANTED(client_end_unnoticed))
+            return;
         enum fabric_error error = event->u.stream.error;
         client_peer_lost(c, p, error ? error : ERR_PEER_GONE);
         return;
     }
     if (event->type == FABRIC_EVENT_READABLE) {
-        receive(c, p);
+        if (!p->resumes) /* else it comes when the others had their turn */
+            receive(c, p);
         return;
     }
     enum fabric_error error = wire_channel_flush(p->channel); /* CONNECTED, WRITABLE */

@@ -284,7 +284,7 @@ void server_link_resolved(struct server *server, uint64_t cookie, enum fabric_er
     struct server *s = server;
     assert(s && server_cookie_kind(cookie) == SERVER_RESOLVE);
     uint32_t slot = (uint32_t)(cookie >> 32) & 0xffffffu;
-    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? s->connections[slot] : NULL;
+    struct server_connection *c = slot < SERVER_PLACES ? s->connections[slot] : NULL;
     struct server_link *l = c ? resolving(c, (uint32_t)cookie) : NULL;
     if (!l)
         return;
@@ -461,7 +461,7 @@ void server_rail_changed(struct server *server, uint32_t rail)
     struct server *s = server;
     assert(s && rail < s->rail_count);
     server_rail_report(s, rail);
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i] && s->connections[i]->said_ready && !PLANTED(server_change_not_told))
             tell_change(s, s->connections[i], rail);
     }
