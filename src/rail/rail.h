@@ -52,7 +52,8 @@ struct rail {
     struct fabric_port_address address; /* whole only when READY; generation grows with changes */
     uint64_t reregistrations;           /* events after which nothing had changed */
     uint32_t bad_pkey_cntr;
-    bool noticed, capped_said, limited_said; /* what was said once */
+    struct fabric_dcb dcb; /* of an Ethernet port, as it was last told */
+    bool noticed, capped_said, limited_said, dcb_said; /* what was said once */
     bool device_lost; /* DEVICE_FATAL, or a call said so: it is closed at the next look */
 };
 
