@@ -116,7 +116,7 @@ static enum fabric_error set_tick(struct server *s)
 
 static void server_free(struct server *s)
 {
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i])
             server_connection_close(s, s->connections[i], FABRIC_OK, NULL);
     }
@@ -154,16 +154,10 @@ static enum fabric_error server_start(struct fabric *f, const char *config, size
 {
     assert(f && (config || config_length == 0) && sink && sink->report && state);
     struct server *s = calloc(1, sizeof *s);
-    struct server_transfer **transfers =
-        calloc(SERVER_MAX_TRANSFERS, sizeof(struct server_transfer *));
-    if (!s || !transfers) {
-        free(s);
-        free(transfers);
+    if (!s)
         return ERR_RESOURCES_EXHAUSTED;
-    }
     s->fabric = f;
     s->sink = *sink;
-    s->transfers = transfers;
     enum fabric_error error = read_config(s, config, config_length);
     if (!error)
         error = serve(s);
@@ -291,7 +285,7 @@ static json_t *status_links(const struct server *s)
 {
     static const char *const names[] = {"none", "resolving", "accepted", "probing", "up"};
     json_t *list = json_array();
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         const struct server_connection *c = s->connections[i];
         for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
             const struct server_link *l = &c->links[k];
