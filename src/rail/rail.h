@@ -54,7 +54,8 @@ struct rail {
     bool only_gids;                     /* the last change: READY all along, on the same device */
     uint64_t reregistrations;           /* events after which nothing had changed */
     uint32_t bad_pkey_cntr;
-    bool noticed, capped_said, limited_said; /* what was said once */
+    struct fabric_dcb dcb; /* of an Ethernet port, as it was last told */
+    bool noticed, capped_said, limited_said, dcb_said; /* what was said once */
     bool device_lost; /* DEVICE_FATAL, or a call said so: it is closed at the next look */
 };
 
