@@ -51,7 +51,8 @@ struct rail {
     bool ever_ready;
     struct fabric_port_address address; /* whole only when READY; generation grows with changes */
     uint64_t reregistrations;           /* events after which nothing had changed */
-    uint32_t bad_pkey_cntr;
+    uint32_t bad_pkey_cntr;             /* at the last look */
+    uint32_t bad_pkey_cntr_ready;       /* when it became READY last */
     bool noticed, capped_said, limited_said; /* what was said once */
     bool device_lost; /* DEVICE_FATAL, or a call said so: it is closed at the next look */
 };
@@ -74,6 +75,10 @@ void rail_say(const struct rail *rail);
 bool rail_concerned(struct rail *rail, const struct fabric_async *event);
 /* rail_judge after such an event; counts one after which nothing had changed. */
 bool rail_judge_event(struct rail *rail, const struct fabric_async *event);
+
+/* The P_Key violations that the port has counted by now, or at the last look where the device does
+ * not answer; in *growth those since the rail became READY last: 0 before it ever was (MK-D6). */
+uint32_t rail_pkey_violations(const struct rail *rail, uint32_t *growth);
 
 const char *rail_state_name(enum rail_state state);
 
