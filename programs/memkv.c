@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fabric_hw/os/notify.h"
 #include "fabric_hw/os/os.h"
 #include "fabric_hw/os/run.h"
 #include "src/cli/cli.h"
@@ -218,6 +219,12 @@ static enum fabric_error run(void *context, const struct cli_node *node)
     return error;
 }
 
+static void notify(void *context, const char *state)
+{
+    (void)context;
+    (void)os_notify(getenv("NOTIFY_SOCKET"), state); /* a server at a desk has no manager */
+}
+
 static struct fabric *look(void *context)
 {
     const struct os_fabric_options options = {.log_fd = -1};
@@ -257,6 +264,7 @@ int main(int argc, char **argv)
         .run = run,
         .log_level = log_level,
         .look = look,
+        .notify = notify,
     };
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
     return (int)cli_main(&host, argc, (const char *const *)argv);

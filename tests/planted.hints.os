@@ -20,3 +20,4 @@ os_stream_talks_after_close fabric_hw/os/keep_test
 os_sysfile_cut_off fabric_hw/os/sysfile_test
 os_sysfile_writes_anything fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os
+os_notify_abstract_as_path fabric_hw/os/notify_test

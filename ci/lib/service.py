@@ -23,14 +23,16 @@ _READY = re.compile(r"memkv: ready data=(\S+) admin=(\S+)")
 class Server:
     """memkv start with examples/memkv.yaml on free ports; `data` and `admin` are its addresses."""
 
-    def __init__(self, *options, config=proc.ROOT / "examples/memkv.yaml", seconds=20):
+    def __init__(self, *options, config=proc.ROOT / "examples/memkv.yaml", seconds=20,
+                 env=None):
+        self.env = dict(os.environ, **(env or {}))
         self.command = [MEMKV, "start", "--config", config, "--address", "127.0.0.1:0", *options]
         self.seconds, self.data, self.admin, self.child = seconds, None, None, None
 
     def __enter__(self):
         self.log = tempfile.TemporaryFile("w+")
         self.child = subprocess.Popen([*map(str, self.command)], cwd=proc.ROOT, text=True,
-                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                       stderr=self.log)
         guard = threading.Timer(self.seconds, self.child.kill)
         guard.start()

@@ -74,6 +74,8 @@ struct cli_host {
     /* A fabric to look around with: system files and devices. Null: none. The caller destroys it.
      */
     struct fabric *(*look)(void *context);
+    /* Tells the service manager, where there is one, how far the server is, as in "READY=1". */
+    void (*notify)(void *context, const char *state);
 };
 
 /* Runs one command. argv[0] is the program's name. */

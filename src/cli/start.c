@@ -207,6 +207,8 @@ static void take_report(void *context, const char *json)
                   json_string_value(json_object_get(report, "data")),
                   json_string_value(json_object_get(report, "admin")));
         cli_flush(s->cli->host);
+        if (!PLANTED(cli_ready_untold))
+            s->cli->host->notify(s->cli->host->context, "READY=1");
     }
     s->drained = s->drained || (event && strcmp(event, "drained") == 0);
     json_decref(report);
@@ -251,6 +253,7 @@ static const char *take_signal(void *context, int cli_signal)
     s->interrupted = s->interrupted || cli_signal == CLI_SIGNAL_INTERRUPT;
     if (s->ends++ > 0)
         return NULL; /* whoever asks twice does not want to wait */
+    s->cli->host->notify(s->cli->host->context, "STOPPING=1");
     snprintf(s->command, sizeof s->command, "{\"op\":\"drain\"}");
     return s->command;
 }

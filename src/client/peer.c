@@ -245,6 +245,8 @@ void client_peer_event(struct client *c, const struct fabric_event *event)
     if (p->stream_serial != (uint32_t)event->u.stream.cookie || !p->channel)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
+        if (PLANTED(client_end_unnoticed))
+            return;
         enum fabric_error error = event->u.stream.error;
         client_peer_lost(c, p, error ? error : ERR_PEER_GONE);
         return;
@@ -305,6 +307,29 @@ static uint32_t telling_rail(const struct client *c, const struct client_peer *p
     return 0;
 }
 
+bool client_server_fell_back(const struct client *c, uint32_t server)
+{
+    assert(c && server < c->config.server_count);
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        if (c->peers[i]->server == server && c->peers[i]->fell_back)
+            return true;
+    }
+    return false;
+}
+
+/* Its lanes fall back one by one, and mostly for the same reason; it is said of the first, and
+ * again where the first may return and this one not. */
+static bool is_said(const struct client *c, const struct client_peer *p)
+{
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        const struct client_peer *other = c->peers[i];
+        if (other != p && other->server == p->server && other->fell_back &&
+            (p->may_return || !other->may_return))
+            return !PLANTED(client_fallback_said_by_lane);
+    }
+    return false;
+}
+
 static void fall_back(struct client *c, struct client_peer *p)
 {
     uint32_t rail = telling_rail(c, p);
@@ -318,12 +343,25 @@ static void fall_back(struct client *c, struct client_peer *p)
     }
     p->fell_back = true;
     p->may_return = never_ready(c, p);
+    if (is_said(c, p))
+        return;
     c->counters.fallbacks += !PLANTED(client_fallback_uncounted);
     if (!PLANTED(client_fallback_silent))
         rail_log(c->fabric, FABRIC_LOG_WARN, "fallback_tcp: server %s: %s: %s; %s",
                  client_peer_address(c, p), error_name(why), detail,
                  p->may_return ? "TCP until a rail is ready" : "TCP until the client is closed");
     report_transport(c, p, "tcp", error_name(why));
+}
+
+/* Said when the last of its lanes has come back. */
+static void return_to_rdma(struct client *c, struct client_peer *p)
+{
+    p->fell_back = false;
+    if (client_server_fell_back(c, p->server))
+        return;
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
+             client_peer_address(c, p));
+    report_transport(c, p, "rc", "ok");
 }
 
 /* True when the way to this server changed. */
@@ -336,10 +374,7 @@ static bool decide(struct client *c, struct client_peer *p)
         if (!p->fell_back && !up && !client_link_in_progress(p) && waited) {
             fall_back(c, p);
         } else if (p->fell_back && up && p->may_return) {
-            p->fell_back = false;
-            rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
-                     client_peer_address(c, p));
-            report_transport(c, p, "rc", "ok");
+            return_to_rdma(c, p);
         }
     }
     p->start_over = p->start_over || up; /* waiting is for the start only */
@@ -356,6 +391,23 @@ void client_peer_decide(struct client *c, struct client_peer *p)
 void client_peer_judge(struct client *c, struct client_peer *p)
 {
     assert(c && p);
-    decide(c, p);
-    client_operations_kick(c, p);
+    p->changed = c->changed = true;
+    if (PLANTED(client_judged_at_once))
+        client_peers_judge(c);
+}
+
+void client_peers_judge(struct client *c)
+{
+    assert(c);
+    if (!c->changed)
+        return;
+    c->changed = false;
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        struct client_peer *p = c->peers[i];
+        if (!p->changed)
+            continue;
+        p->changed = false;
+        decide(c, p);
+        client_operations_kick(c, p);
+    }
 }

@@ -410,6 +410,8 @@ void server_connection_event(struct server *server, const struct fabric_event *e
     if (!c)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
+        if (PLANTED(server_end_unnoticed))
+            return;
         server_connection_close(s, c, event->u.stream.error, "the stream ended");
         return;
     }

@@ -24,6 +24,18 @@ void server_report(struct server *server, json_t *object)
 
 /* ------------------------------------------------------------------ start and stop */
 
+/* A setting that does nothing is said, once (CASE-Q3). */
+static void say_ignored(const struct server *s)
+{
+    const struct server_config_ignored *one;
+    assert(s->fabric);
+    for (size_t i = 0; (one = server_config_ignored(&s->config, i)) != NULL; i++) {
+        if (!PLANTED(server_ignored_unsaid))
+            rail_log(s->fabric, FABRIC_LOG_INFO, "%s.%s is ignored: %s", one->section, one->key,
+                     one->reason);
+    }
+}
+
 static enum fabric_error read_config(struct server *s, const char *text, size_t length)
 {
     struct yaml_errors errors;
@@ -44,8 +56,10 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
         error = ERR_NOT_SUPPORTED;
         rail_log(s->fabric, FABRIC_LOG_ERROR, "not_supported: storage.mode memory is expected");
     }
-    if (!error)
+    if (!error) {
         server_set_key(s, s->config.auth_key);
+        say_ignored(s);
+    }
     return error;
 }
 

@@ -129,6 +129,13 @@ static void log_level(void *context, enum fabric_log_level level)
     desk->level = level;
 }
 
+static void notify(void *context, const char *state)
+{
+    struct desk *desk = context;
+    size_t used = strlen(desk->told);
+    snprintf(desk->told + used, sizeof desk->told - used, "%s ", state);
+}
+
 static struct fabric *look(void *context)
 {
     struct desk *desk = context;
@@ -157,7 +164,8 @@ enum cli_exit desk_type(struct desk *desk, const char *line)
                             .write_file = write_file,
                             .run = run,
                             .log_level = log_level,
-                            .look = look};
+                            .look = look,
+                            .notify = notify};
     enum cli_exit code = cli_main(&host, argc, argv);
     fclose(host.out);
     fclose(host.err);

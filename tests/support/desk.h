@@ -26,6 +26,7 @@ struct desk {
     enum fabric_log_level level; /* the last that a reload set */
     /* Called when the node has run for a moment: may give it a signal (below). Null: never. */
     void (*meanwhile)(struct desk *desk);
+    char told[64];   /* the service manager, each state and a blank */
     int signal;      /* of enum cli_signal, for the node that runs; -1: none */
     char *out, *err; /* of the last command */
 };
