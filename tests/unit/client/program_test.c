@@ -146,7 +146,9 @@ static void status_shows_rails_links_and_counters(void **state)
     (void)state;
     struct small_world *w = pair_new("auto");
     pair_round(w, "rdma");
+    small_port(w, PAIR_CLIENT)->attr.bad_pkey_cntr = 3;
     const char *line = pair_do(w, "\"op\":\"status\"");
+    pair_has(line, "\"pkey_violations\":3,\"pkey_violations_growth\":3");
     pair_has(line, "\"state\":\"ready\"");
     pair_has(line, "\"transport\":\"rc\"");
     pair_has(line, "\"rdma_bytes\":200000");
