@@ -10,6 +10,7 @@
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 #include "src/rail/log.h"
+#include "src/rail/settings.h"
 
 #define MAX_TABLE 256u /* entries of a P_Key or GID table that are looked at */
 
@@ -213,33 +214,6 @@ static bool choose_gids(struct rail *rail, struct rail_verdict *v,
     return false;
 }
 
-/* Settings that this fabric ignores are reported by name, once (MK-G1, G2). */
-static void notice_ignored(struct rail *rail, const struct rail_verdict *v,
-                           const struct fabric_port_attr *attr)
-{
-    const struct config_rdma *c = rail->config;
-    bool noticed = rail->noticed && !PLANTED(rail_ignored_repeated);
-    if (noticed || PLANTED(rail_ignored_unsaid))
-        return;
-    rail->noticed = true;
-    bool infiniband = attr->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
-    if (infiniband && c->gid_index >= 0 && !(attr->flags & FABRIC_PORT_GRH_REQUIRED))
-        rail_log(rail->fabric, FABRIC_LOG_INFO,
-                 "%s port %u: gid_index is ignored on InfiniBand without a GRH", rail->name,
-                 v->port_num);
-    if (infiniband && c->traffic_class >= 0)
-        rail_log(rail->fabric, FABRIC_LOG_INFO,
-                 "%s port %u: traffic_class is ignored on InfiniBand", rail->name, v->port_num);
-    if (infiniband && c->service_level > 0)
-        rail_log(rail->fabric, FABRIC_LOG_INFO,
-                 "%s port %u: service_level %d selects a virtual lane by the SM's SL-to-VL map; "
-                 "a value carried over from RoCE is usually a mistake",
-                 rail->name, v->port_num, (int)c->service_level);
-    if (!infiniband && (c->pkey_index_set || c->pkey))
-        rail_log(rail->fabric, FABRIC_LOG_INFO, "%s port %u: %s is ignored on RoCE", rail->name,
-                 v->port_num, c->pkey ? "pkey" : "pkey_index");
-}
-
 static void fill_address(struct rail *rail, struct rail_verdict *v,
                          const struct fabric_port_attr *attr)
 {
@@ -252,9 +226,6 @@ static void fill_address(struct rail *rail, struct rail_verdict *v,
     a->lmc = attr->lmc;
     a->port_guid = attr->port_guid;
     a->flags = attr->flags;
-    a->sl = PLANTED(rail_sl_ignored) ? 0 : (uint8_t)rail->config->service_level;
-    if (attr->link_layer == FABRIC_LINK_LAYER_ETHERNET && rail->config->traffic_class >= 0)
-        a->traffic_class = (uint8_t)rail->config->traffic_class;
     if (rail->role == RAIL_SERVER)
         a->max_rd_atomic = rail->attr.max_init_rd_atomic;
     else
@@ -293,13 +264,14 @@ void rail_look(struct rail *rail, struct rail_verdict *out)
     bool judged_early = PLANTED(rail_judged_early);
     if (!is_active(out, &attr) && !judged_early)
         return;
-    notice_ignored(rail, out, &attr);
+    rail_notice_ignored(rail, out, &attr);
     fill_address(rail, out, &attr);
     if (!choose_pkey(rail, out, &attr) || !choose_mtu(rail, out, &attr) ||
         !choose_gids(rail, out, &attr) || (judged_early && out->reason)) {
         memset(&out->address, 0, sizeof out->address);
         return;
     }
+    rail_choose_traffic(rail, out, &attr);
     out->state = RAIL_READY;
     out->reason = FABRIC_OK;
     snprintf(out->detail, sizeof out->detail, "ready");

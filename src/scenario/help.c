@@ -141,7 +141,8 @@ static void help_operation(FILE *out, const struct operation_word *word)
 {
     static const char *const parameters[] = {"key: a",       "size: 64 KiB", "seed: 1",
                                              "file: PATH",   "path: /data",  "block_size: 64 KiB",
-                                             "timeout: 1 s", "count: 8",     "namespace: tenant/"};
+                                             "timeout: 1 s", "count: 8",     "namespace: tenant/",
+                                             "or_seed: 2"};
     fprintf(out, "%s: %s\n\n  %s: {node: NODE", word->name, word->help, word->name);
     for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         unsigned bit = 1u << i;

@@ -58,6 +58,7 @@ enum operation_parameter {
     OPERATION_TIMEOUT = 64, /* allowed everywhere */
     OPERATION_COUNT = 128,
     OPERATION_NAMESPACE = 256,
+    OPERATION_OR_SEED = 512,
 };
 
 struct operation_word {
@@ -66,7 +67,7 @@ struct operation_word {
     const char *help;
 };
 
-#define OPERATION_PARAMETERS 9
+#define OPERATION_PARAMETERS 10
 #define OPERATION_WORD_COUNT 11
 extern const struct operation_word operation_words[OPERATION_WORD_COUNT];
 

@@ -63,6 +63,30 @@ static enum fabric_error gid_query(struct fabric *f, fabric_device device, uint8
     return FABRIC_OK;
 }
 
+static enum fabric_error dcb_query(struct fabric *f, const char *netdev, struct fabric_dcb *out)
+{
+    const struct small_port *p = &small_of(f)->port;
+    if (p->dcb_fails)
+        return ERR_ACCESS_DENIED;
+    *out = (struct fabric_dcb){.known = true};
+    if (p->physical && strcmp(netdev, p->physical) == 0)
+        *out = p->dcb;
+    return FABRIC_OK;
+}
+
+/* The interfaces of the device, and nothing else. */
+static enum fabric_error sysfile_list(struct fabric *f, const char *path, void *buf,
+                                      size_t capacity, size_t *length)
+{
+    const char *name = small_of(f)->port.physical;
+    if (!name || strcmp(path, "/sys/class/infiniband/" DEVICE "/device/net") != 0)
+        return ERR_NOT_FOUND;
+    *length = strlen(name) + 1;
+    assert(*length <= capacity);
+    memcpy(buf, name, *length);
+    return FABRIC_OK;
+}
+
 static enum fabric_error pkey_query(struct fabric *f, fabric_device device, uint8_t port_num,
                                     uint32_t index, uint16_t *out)
 {

@@ -23,6 +23,9 @@ struct small_port { /* as the test sets it; small_event tells the program */
     bool gid_there[SMALL_GIDS];
     bool gone; /* the device does not answer */
     uint8_t max_rd_atomic;
+    struct fabric_dcb dcb; /* of the interface `physical` */
+    bool dcb_fails;        /* the question is refused */
+    const char *physical;  /* the device's interface; null: the system files show none */
 };
 
 struct small_world *small_world_new(uint32_t nodes);

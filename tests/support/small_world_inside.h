@@ -116,6 +116,8 @@ bool small_fails(struct small_node *n, enum fabric_op op);
     X(device_list)                                                                                 \
     X(port_query)                                                                                  \
     X(gid_query)                                                                                   \
+    X(dcb_query)                                                                                   \
+    X(sysfile_list)                                                                                \
     X(pkey_query)                                                                                  \
     X(mr_register)                                                                                 \
     X(mr_deregister)                                                                               \
