@@ -219,6 +219,48 @@ static void roce_needs_a_gid_and_no_partition(void **state)
     done(&b);
 }
 
+static void gid(struct bench *b, uint32_t index, uint8_t last)
+{
+    b->port->gid_there[index] = true;
+    b->port->gids[index].type = FABRIC_GID_TYPE_ROCE_V2;
+    b->port->gids[index].gid.raw[10] = b->port->gids[index].gid.raw[11] = 0xff;
+    b->port->gids[index].gid.raw[12] = 10;
+    b->port->gids[index].gid.raw[15] = last;
+}
+
+/* MK-C4: as long as its own GID is there, with the same index, and nothing else changed. */
+static void a_path_stands_while_only_other_gids_change(void **state)
+{
+    (void)state;
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.port->attr.link_layer = FABRIC_LINK_LAYER_ETHERNET;
+    b.port->attr.lid = 0;
+    b.port->gid_there[0] = false;
+    gid(&b, 2, 1);
+    assert_true(rail_judge(r));
+    struct fabric_path path = {.av.is_global = true}, local = {.av.is_global = false};
+    assert_false(rail_path_stands(r, &path)); /* it was not READY before */
+    gid(&b, 1, 2);                            /* comes before it in the list */
+    assert_true(rail_judge(r));
+    assert_true(rail_path_stands(r, &path));
+    assert_int_equal(r->address.gids[path.local_gid].index, 2);
+    assert_true(rail_path_stands(r, &local));
+    b.port->gid_there[1] = false;
+    assert_true(rail_judge(r));
+    assert_true(rail_path_stands(r, &path));
+    assert_int_equal(r->address.gids[path.local_gid].index, 2);
+    b.port->attr.active_mtu = FABRIC_MTU_1024;
+    assert_true(rail_judge(r));
+    assert_false(rail_path_stands(r, &path) || rail_path_stands(r, &local));
+    gid(&b, 3, 1); /* the same value at another index */
+    b.port->gid_there[2] = false;
+    assert_true(rail_judge(r));
+    assert_false(rail_path_stands(r, &path));
+    assert_true(rail_path_stands(r, &local));
+    done(&b);
+}
+
 static struct fabric_async event(const struct rail *r, enum fabric_async_type type, uint8_t port)
 {
     return (struct fabric_async){.type = type, .device = r->device, .port_num = port};
@@ -359,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_partition_is_found_by_value),
         cmocka_unit_test(settings_that_mean_nothing_are_reported_once),
         cmocka_unit_test(roce_needs_a_gid_and_no_partition),
+        cmocka_unit_test(a_path_stands_while_only_other_gids_change),
         cmocka_unit_test(events_are_dispatched_by_device_and_port),
         cmocka_unit_test(a_device_that_returns_is_opened_again),
         cmocka_unit_test(opening_a_device_again_backs_off),
