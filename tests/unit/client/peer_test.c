@@ -274,9 +274,6 @@ int main(void)
         cmocka_unit_test(a_server_without_rdma_is_a_refusal),
         cmocka_unit_test(a_silent_server_is_lost),
         cmocka_unit_test(an_older_server_is_named),
-    small_world_free(w);
-}
-
         cmocka_unit_test(a_server_that_says_much_lets_others_have_their_turn),
         cmocka_unit_test(another_key_is_named_on_both_sides),
     };
