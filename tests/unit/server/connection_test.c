@@ -157,25 +157,6 @@ static void bytes_that_are_no_frame_end_the_connection(void **state)
     small_world_free(w);
 }
 
-/* MK-I2, H4: not a reset, that would say nothing. */
-static void a_newer_client_is_told_the_version(void **state)
-{
-    (void)state;
-    uint8_t hello[61] = {'M', 'K', 'V', '1', 2, 1, [11] = 41, [20] = 1};
-    struct small_world *w = small_world_new(2);
-    memset(&r, 0, sizeof r);
-    r.raw = true;
-    assert_int_equal(pair_server(w, ""), 0);
-    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
-    small_run(w, SECOND / 10);
-    rogue_send_bytes(&r, hello, sizeof hello);
-    small_run(w, SECOND / 10);
-    assert_int_equal(r.raw_received, 20);
-    assert_true(r.closed);
-    assert_int_equal(small_logged(w, PAIR_SERVER, "unsupported_version: it speaks a newer"), 1);
-    small_world_free(w);
-}
-
 static void messages_of_servers_are_refused(void **state)
 {
     (void)state;
@@ -594,7 +575,6 @@ int main(void)
         cmocka_unit_test(a_full_server_serves_whom_it_has_and_tells_the_others),
         cmocka_unit_test(a_silent_stranger_is_dropped),
         cmocka_unit_test(bytes_that_are_no_frame_end_the_connection),
-        cmocka_unit_test(a_newer_client_is_told_the_version),
         cmocka_unit_test(messages_of_servers_are_refused),
         cmocka_unit_test(sizes_are_judged_before_room_is_made),
         cmocka_unit_test(an_unknown_link_is_refused_by_name),
