@@ -34,13 +34,14 @@ TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka libssl 2>/dev/null)
 MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka libssl)
 
 # Assertions stay on in every variant: nothing here defines NDEBUG.
-BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -I. $(OPT_$(VARIANT)) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)
+# Everything can go into the shared library, which shows nothing but its own functions.
+BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -I. $(OPT_$(VARIANT)) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)
 LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
 HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
                  src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c \
-             fabric_hw/os/*.c)
+             fabric_hw/os/*.c lib/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
@@ -64,6 +65,12 @@ CONFORMANCE := $(if $(CONFORMANCE_SRC),$(B)/tests/conformance/conformance \
                                        $(B)/tests/conformance/conformance_os)
 TESTS := $(UNIT) $(CONFORMANCE)
 PLAIN := $(if $(filter release,$(VARIANT)),$(patsubst programs/%.c,build/%,$(PROGRAM_SRC)))
+# The version of the interface is the version of the program; its first number names the library.
+VERSION := $(shell sed -n 's/.*MEMKV_VERSION "\(.*\)"/\1/p' src/config/version.h)
+SONAME := libmemkv.so.$(firstword $(subst ., ,$(VERSION)))
+SHARED := $(B)/libmemkv.so.$(VERSION)
+STATIC := $(B)/libmemkv.a
+LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
 
 ifeq ($(V),1)
 say = @:
@@ -83,7 +90,7 @@ endif
 .PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
-all: $(HOUSE) $(PROGRAMS) $(PLAIN) ## build the programs (VARIANT=release|asan|planted|...)
+all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) ## build programs and library (VARIANT=release|asan|planted|...)
 
 tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
 
@@ -132,18 +139,30 @@ docs/troubleshooting.md: $(B)/memkv # the table of errors, for people
 docs: docs/troubleshooting.md ## make the pages that are generated
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 SHARE = $(DESTDIR)$(PREFIX)/share
-LIBDIR = $(DESTDIR)$(PREFIX)/lib
-install: all ## into DESTDIR and PREFIX (/usr/local): programs, manual pages, completion, unit, examples
-	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)/doc/memkv/examples $(SHARE)/man/man1 \
-	        $(SHARE)/bash-completion/completions $(LIBDIR)/systemd/system $(LIBDIR)/sysusers.d
+DEV = $(DESTDIR)$(LIBDIR)
+MAN_SRC := $(wildcard docs/man/*.scd)
+install: all ## into DESTDIR and PREFIX (/usr/local): programs, library, manual pages, unit, examples
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/memkv $(DEV)/pkgconfig \
+	        $(SHARE)/doc/memkv/examples $(SHARE)/bash-completion/completions \
+	        $(DEV)/systemd/system $(DEV)/sysusers.d
 	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 examples/memkv.yaml $(SHARE)/doc/memkv/examples
-	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(LIBDIR)/systemd/system/memkv.service
-	install -m 644 programs/memkv.sysusers $(LIBDIR)/sysusers.d/memkv.conf
+	install -m 644 include/memkv/memkv.h $(DESTDIR)$(PREFIX)/include/memkv
+	install -m 644 $(SHARED) $(STATIC) $(DEV)
+	ln -sf $(notdir $(SHARED)) $(DEV)/$(SONAME)
+	ln -sf $(SONAME) $(DEV)/libmemkv.so
+	install -m 644 $(B)/libmemkv.pc $(DEV)/pkgconfig
+	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(DEV)/systemd/system/memkv.service
+	install -m 644 programs/memkv.sysusers $(DEV)/sysusers.d/memkv.conf
+	install -m 644 examples/memkv.yaml examples/put_get.c $(SHARE)/doc/memkv/examples
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
-	@if command -v scdoc >/dev/null; then scdoc < docs/man/memkv.1.scd > $(SHARE)/man/man1/memkv.1; \
-	 else echo "install: without scdoc there is no manual page"; fi
+	@if command -v scdoc >/dev/null; then \
+	    for page in $(basename $(MAN_SRC)); do \
+	        install -d $(SHARE)/man/man$${page##*.} && \
+	        scdoc < $$page.scd > $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; \
+	    done; \
+	 else echo "install: without scdoc there are no manual pages"; fi
 
 fresh: ## run `make check` in a clean Debian root
 	@ci/fresh make check
@@ -191,6 +210,24 @@ $(PROGRAMS): $(B)/%: $(B)/obj/programs/%.o $(HOUSE)
 
 $(PLAIN): build/%: build/release/%
 	@ln -sf release/$* $@
+
+# Shared and static show the same names: what is hidden in the objects is local in the archive.
+$(SHARED): $(call obj,$(wildcard lib/*.c)) $(HOUSE) lib/memkv.map
+	$(call say,LD $@)
+	$(Q)$(CC) $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lib/memkv.map \
+	    -Wl,-z,defs -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+
+$(STATIC): $(call obj,$(wildcard lib/*.c)) $(HOUSE)
+	$(call say,AR $@)
+	$(Q)$(CC) -r -nostdlib -o $(B)/libmemkv.o $(filter %.o,$^) $(HOUSE)
+	$(Q)objcopy --localize-hidden $(B)/libmemkv.o
+	$(Q)rm -f $@; ar rcs $@ $(B)/libmemkv.o
+
+# PREFIX and LIBDIR may differ from call to call.
+$(B)/libmemkv.pc: lib/libmemkv.pc.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@PRIVATE@|$(filter-out -lxml2,$(LIB_LINK))|' $< > $@
 
 $(UNIT) $(BENCH) $(SHOW): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 	$(call say,LD $@)

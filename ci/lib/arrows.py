@@ -27,8 +27,11 @@ MAY_KNOW = {
     "fabric_sim": {"src/fabric", "fabric_sim/world", "fabric_sim/hca"},
     "fabric_hw/os": {"src/fabric"},
     "fabric_hw/rdma": {"src/fabric", "fabric_hw/os"},
+    # The client library: the one place but programs/ that puts MemKV and a backend together.
+    "lib": {"include/memkv", "src/fabric", "src/config", "src/rail", "src/client", "fabric_hw/os"},
+    "examples": {"include/memkv"},
 }
-BUILT = ("src/", "fabric_sim/", "fabric_hw/")  # whose objects are looked into
+BUILT = ("src/", "fabric_sim/", "fabric_hw/", "lib/")  # whose objects are looked into
 _HOUSE = set(MAY_KNOW)
 MAY_KNOW["programs"] = _HOUSE
 MAY_KNOW["tests"] = _HOUSE
@@ -63,6 +66,8 @@ _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fal
          r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
+# The client library: a thread, the environment, two files to read; no socket and no clock.
+_LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_strerror_r"
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
 
 _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "libmnl/libmnl.h",
@@ -75,6 +80,9 @@ HEADERS = {
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
+    "lib": _PLAIN_HEADERS | {"jansson.h", "openssl/crypto.h", "pthread.h", "signal.h",
+                             "sys/stat.h", "unistd.h"},
+    "examples": _PLAIN_HEADERS | {"memkv/memkv.h"},  # what everybody has
 }
 SYMBOLS = {
     "src": [_PLAIN, _CRYPTO, _JSON],
@@ -83,6 +91,7 @@ SYMBOLS = {
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
     "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')

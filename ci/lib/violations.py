@@ -44,6 +44,11 @@ ARROWS = [
      _includes("fabric_hw/os/v.c", "fabric_sim/v.h"), "may not know"),
     ("the operating system's adapter includes verbs",
      {"fabric_hw/os/v.c": _c("#include <infiniband/verbs.h>\n")}, "through the contract"),
+    ("the library includes the simulator", _includes("lib/v.c", "fabric_sim/v.h"), "may not know"),
+    ("the library includes the server", _includes("lib/v.c", "src/server/v.h"), "may not know"),
+    ("the client includes the library", _includes("src/client/v.c", "lib/v.h"), "may not know"),
+    ("an example includes more than the public header", _includes("examples/v.c", "lib/v.h"),
+     "may not know"),
     ("C code outside every room", {"elsewhere/v.c": _c("")}, "outside every room"),
 ]
 
@@ -61,6 +66,8 @@ SYMBOLS = [
     ("the store prints", _calls("src/store/v.c", "int puts(const char *)", 'puts("a")'), "needs puts"),
     ("the store needs yaml", _calls("src/store/v.c", "int yaml_parser_parse(void *, void *)",
                                     "yaml_parser_parse(0, 0)"), "needs yaml_parser_parse"),
+    ("the library needs a socket", _calls("lib/v.c", "int socket(int, int, int)",
+                                          "socket(1, 1, 0)"), "needs socket"),
     ("src needs random bytes", _calls("src/wire/v.c", "int RAND_bytes(unsigned char *, int)",
                                       "RAND_bytes(0, 0)"), "needs RAND_bytes"),
     ("the simulator needs rand", _calls("fabric_sim/world/v.c", "int rand(void)", "rand()"),

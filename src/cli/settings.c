@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/config/key_file.h"
 #include "src/fabric/planted.h"
 
-#define KEY_FILE_MAX 4096u
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct cli_flag client_flags[] = {
@@ -58,11 +58,6 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
 
 /* ------------------------------------------------------------------ the key */
 
-static uint8_t nibble(char c)
-{
-    return (uint8_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
 static enum cli_exit check_mode(struct cli *cli, const char *path, const struct cli_file *file)
 {
     if (!file->is_regular || file->mode == 0)
@@ -79,24 +74,21 @@ static enum cli_exit check_mode(struct cli *cli, const char *path, const struct 
 
 enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG_KEY_BYTES])
 {
-    static const char digits[] = "0123456789abcdefABCDEF";
     struct cli_file file;
     assert(cli && path && key);
-    enum fabric_error error = cli->host->read_file(cli->host->context, path, KEY_FILE_MAX, &file);
+    enum fabric_error error =
+        cli->host->read_file(cli->host->context, path, CONFIG_KEY_FILE_MAX, &file);
     if (error)
         return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the file with the key: %s", path,
                         error_name(error));
     enum cli_exit code = check_mode(cli, path, &file);
-    const char *at = file.data; /* lines that begin with # are notes */
-    while (*at == '#' || *at == '\n' || *at == '\r')
-        at += *at == '#' ? strcspn(at, "\n") : 1;
-    bool whole = strspn(at, digits) == 2 * CONFIG_KEY_BYTES &&
-                 strspn(at + 2 * CONFIG_KEY_BYTES, " \r\n") == strlen(at + 2 * CONFIG_KEY_BYTES);
-    if (code == CLI_DONE && !whole)
+    uint8_t found[CONFIG_KEY_BYTES] = {0};
+    if (code == CLI_DONE && !config_read_key_file(file.data, found))
         code =
             cli_fail(cli, ERR_CONFIG_INVALID, "%s: 64 hexadecimal digits are expected in it", path);
-    for (size_t i = 0; code == CLI_DONE && i < CONFIG_KEY_BYTES; i++)
-        key[i] = (uint8_t)(nibble(at[2 * i]) << 4 | nibble(at[2 * i + 1]));
+    if (code == CLI_DONE)
+        memcpy(key, found, sizeof found);
+    memset(found, 0, sizeof found);
     memset(file.data, 0, file.length);
     free(file.data);
     return code;

@@ -26,11 +26,14 @@
 #include "src/rail/said.h"
 #include "src/wire/channel.h"
 
-#define CLIENT_OPERATION_PAGE 16u                  /* positions that are allocated together */
-#define CLIENT_PEERS 1024u                         /* connections: servers x lanes x pool */
-#define CLIENT_ATTEMPTS 16u                        /* of one operation */
-#define CLIENT_LINK_TIME (3ull * 1000000000ull)    /* ns for a server to answer about a link */
+#define CLIENT_OPERATION_PAGE 16u /* positions that are allocated together */
+#define CLIENT_PEERS 1024u        /* connections: servers x lanes x pool */
+#define CLIENT_ATTEMPTS 16u       /* of one operation */
+/* ns for a server to answer about a link: it may look our address up first, and a kernel gives that
+ * up after 3 s (three unanswered requests). */
+#define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
+#define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
 
 enum client_cookie {
@@ -45,6 +48,7 @@ enum client_cookie {
     CLIENT_QUEUE_PAIR,
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
+    CLIENT_RECEIVE, /* timer of a peer: more messages wait */
 };
 
 struct client_buffer {
@@ -90,7 +94,7 @@ struct client_link {
     bool probed_again;   /* after the first failure of its probe */
     uint8_t server_rail; /* once accepted */
     uint64_t up_since;   /* ns */
-    struct rail_said said;
+    struct rail_said said, said_again, said_notes;
     uint64_t backoff; /* ns */
     fabric_timer timer;
     uint32_t timer_serial;
@@ -116,7 +120,9 @@ struct client_peer {
     enum fabric_error reason;
     struct wire_channel *channel;
     uint32_t stream_serial;
+    bool resumes;  /* more messages wait for a timer that is set */
     uint8_t rails; /* the server's */
+    bool changed;  /* something that decides about falling back */
     bool fell_back;
     bool may_return;                      /* fell back only because no rail was ever ready */
     bool start_over;                      /* the time to wait for rails at the start has passed */
@@ -213,6 +219,7 @@ struct client {
     uint32_t open;           /* positions in use */
     uint32_t first_free;     /* operation_end: none */
     bool kicked;             /* an operation is */
+    bool changed;            /* a connection is */
     struct client_operation *done_first, **done_end;
     uint32_t done_count;
     struct client_memory *memories;
@@ -269,6 +276,8 @@ const char *client_peer_address(const struct client *c, const struct client_peer
 void client_peer_connect(struct client *c, struct client_peer *p);
 void client_peer_event(struct client *c, const struct fabric_event *event);
 void client_peer_timer(struct client *c, uint64_t cookie);
+/* Goes on receiving where the budget of an event ended. */
+void client_peer_resume(struct client *c, uint64_t cookie);
 /* What is due without a timer: those that could not be set, and silence. */
 void client_peer_tick(struct client *c, struct client_peer *p);
 void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error error);
@@ -276,10 +285,16 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
 bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m);
 /* Sends what is queued; the connection may be lost by then. */
 void client_peer_flush(struct client *c, struct client_peer *p);
-/* Something changed: falls back when no rail is left, and wakes what waits for this server. */
+/* Something changed: marks it for client_peers_judge. A rail that fails says nothing about those
+ * that are still to be tried in the same event. */
 void client_peer_judge(struct client *c, struct client_peer *p);
+/* One step of the turn: whoever is marked falls back when no rail is left, and what waits for that
+ * server wakes. */
+void client_peers_judge(struct client *c);
 /* The same, but nothing is known to have changed: wakes only when it then falls back. */
 void client_peer_decide(struct client *c, struct client_peer *p);
+/* Whether a lane of the server uses TCP because no rail was left. */
+bool client_server_fell_back(const struct client *c, uint32_t server);
 /* Whether this client would use RDMA towards that server if it could. */
 bool client_peer_wants_rdma(const struct client *c, const struct client_peer *p);
 

@@ -122,14 +122,16 @@ void client_turn(struct client *c)
 {
     assert(c);
     do {
+        client_peers_judge(c);
         while (c->kicked) {
             c->kicked = false;
             for (uint32_t i = 0; i < c->operation_end; i++)
                 client_operation_step(c, client_operation_at(c, i));
+            client_peers_judge(c);
         }
         for (uint32_t i = 0; i < c->peer_count; i++)
             client_peer_flush(c, c->peers[i]);
-    } while (c->kicked); /* a connection was lost */
+    } while (c->kicked || c->changed); /* a connection was lost */
 }
 
 static void start_is_over(struct client *c)
@@ -173,6 +175,9 @@ static void take_timer(struct client *c, uint64_t cookie)
         break;
     case CLIENT_START_WAIT:
         start_is_over(c);
+        break;
+    case CLIENT_RECEIVE:
+        client_peer_resume(c, cookie);
         break;
     case CLIENT_REOPEN:
         client_rail_look(c, client_cookie_slot(cookie), NULL);

@@ -167,7 +167,7 @@ void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
         return;
     }
     l->state = CLIENT_LINK_LENDING;
-    set_timer(c, p, rail, CLIENT_LINK_TIME);
+    set_timer(c, p, rail, PLANTED(client_link_impatient) ? CLIENT_LINK_TIME / 2 : CLIENT_LINK_TIME);
 }
 
 void client_link_lent(struct client *c, const struct fabric_event *event)
@@ -233,18 +233,28 @@ void client_link_accept(struct client *c, struct client_peer *p, const struct wi
     l->state = CLIENT_LINK_RESOLVING;
 }
 
+static void say_notes(struct client *c, const struct client_peer *p, struct client_link *l)
+{
+    const struct wire_message *m = &l->accept;
+    char detail[64], more[RAIL_SAID_MORE];
+    if (!(l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS))
+        return;
+    snprintf(detail, sizeof detail, "%u here, %u there; %u is used",
+             fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
+             fabric_mtu_bytes(l->path.path_mtu));
+    if (rail_said_is_due(&l->said_notes, ERR_MTU_MISMATCH, detail, client_now(c), more) ||
+        PLANTED(client_notes_said_every_time))
+        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: MTU differs: %s%s",
+                 client_peer_address(c, p), m->rail, detail, more);
+}
+
 /* The queue pair receives: the server may probe it. */
 static void say_ready(struct client *c, struct client_peer *p, struct client_link *l)
 {
     const struct wire_message *m = &l->accept;
     struct wire_message ready = {
         .type = WIRE_LINK_READY, .rail = m->rail, .generation = l->generation};
-    if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
-        rail_log(c->fabric, FABRIC_LOG_WARN,
-                 "server %s rail %u: MTU differs: %u here, %u there; %u is used",
-                 client_peer_address(c, p), m->rail,
-                 fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
-                 fabric_mtu_bytes(l->path.path_mtu));
+    say_notes(c, p, l);
     wire_channel_bind(p->channel, &l->request, m, l->digest);
     memcpy(ready.digest, l->digest, sizeof ready.digest);
     l->state = CLIENT_LINK_PROBED;
@@ -311,10 +321,12 @@ static bool is_peer_waiting(enum fabric_error error)
 
 /* What does not speak against the rail. An operation that gave up took its window away while the
  * server was using it, and the queue pair, shared with innocent ones, went with it (MK-A4): by a
- * NAK, or in silence when that was lost. And one failed probe may have met a moment's outage: it is
- * repeated once. */
+ * NAK, or in silence when that was lost. One failed probe may have met a moment's outage: it is
+ * repeated once. And a rail of the server that changed is asked again. */
 static bool is_no_fault(struct client_link *l, const struct wire_message *m)
 {
+    if (m->error == ERR_STALE_GENERATION)
+        return true;
     if (l->state == CLIENT_LINK_UP)
         return (m->error == ERR_REMOTE_ACCESS || m->error == ERR_RETRY_EXCEEDED) &&
                l->revoked == l->generation && !PLANTED(client_revoked_blamed);
@@ -333,15 +345,32 @@ static void look_after_failure(struct client *c, uint32_t rail, enum fabric_erro
         client_rail_look(c, rail, NULL);
 }
 
+/* Between two of these the link is up, so that what it said last about a failure is forgotten; this
+ * is not. */
+static void say_again(struct client *c, struct client_peer *p, uint32_t rail,
+                      enum fabric_error error, const char *detail)
+{
+    char more[RAIL_SAID_MORE];
+    struct rail_said *said = &p->links[rail].said_again;
+    if (rail_said_is_due(said, error, detail, client_now(c), more) ||
+        PLANTED(client_again_said_every_time))
+        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s%s",
+                 client_peer_address(c, p), rail, error_name(error), detail, more);
+}
+
 void client_link_refused(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     assert(c && p && m);
     struct client_link *l = current(c, p, m);
-    if (!l || l->state == CLIENT_LINK_DOWN || !m->error)
+    bool again = l && l->state == CLIENT_LINK_DOWN && m->error == ERR_STALE_GENERATION;
+    if (again) { /* it was refused; by what the server's rail is now it may not be */
+        client_link_begin(c, p, m->rail);
+        client_peer_judge(c, p);
+    }
+    if (!l || again || l->state == CLIENT_LINK_DOWN || !m->error)
         return;
     if (is_no_fault(l, m)) {
-        rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
-                 client_peer_address(c, p), m->rail, error_name(m->error), m->detail);
+        say_again(c, p, m->rail, m->error, m->detail);
         client_link_end(c, p, m->rail, m->error, m->detail, false);
         look_after_failure(c, m->rail, m->error);
         client_link_begin(c, p, m->rail);
@@ -382,7 +411,8 @@ static bool goes_back(const struct client *c, const struct client_peer *p, uint3
     return false;
 }
 
-/* The answer to a LINK_REQUEST that is out is judged by what the server's rail is now. */
+/* A LINK_REQUEST that is out is answered by what the server's rail is now, or by LINK_DOWN when it
+ * was being worked on. */
 static void follow_rail(struct client *c, struct client_peer *p, uint32_t rail,
                         const struct wire_message *m)
 {
@@ -449,6 +479,15 @@ void client_rail_report(struct client *c, uint32_t rail)
                                "reason", error_name(r->reason)));
 }
 
+/* Whether it can stay when our rail changed. LENDING has said nothing yet; what REQUESTED said is
+ * no longer true, and both ends must choose from the same lists. */
+static bool stands(const struct rail *r, struct client_link *l)
+{
+    if (l->state == CLIENT_LINK_LENDING)
+        return r->only_gids;
+    return l->state > CLIENT_LINK_REQUESTED && rail_path_stands(r, &l->path);
+}
+
 /* Only the node whose port changed notices; the server learns it from the new request, or from
  * LINK_DOWN when there is nothing to request with (MK-C4). */
 void client_rail_changed(struct client *c, uint32_t rail)
@@ -462,6 +501,8 @@ void client_rail_changed(struct client *c, uint32_t rail)
         enum fabric_error reason =
             r->state == RAIL_READY ? ERR_STALE_GENERATION : rail_transfer_error(r);
         bool was_down = l->state == CLIENT_LINK_DOWN;
+        if (stands(r, l))
+            continue;
         client_link_end(c, p, rail, reason, r->detail, false);
         l->backoff = 0;
         if (r->state == RAIL_READY) {
@@ -495,8 +536,7 @@ void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async
 static void build_again(struct client *c, struct client_peer *p, uint32_t rail)
 {
     const char *detail = "a late request met a window that is gone";
-    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: built again at once: %s: %s",
-             c->config.servers[p->index], rail, error_name(ERR_REMOTE_ACCESS), detail);
+    say_again(c, p, rail, ERR_REMOTE_ACCESS, detail);
     client_link_end(c, p, rail, ERR_REMOTE_ACCESS, detail, false);
     client_link_begin(c, p, rail);
     client_peer_judge(c, p);

@@ -379,6 +379,17 @@ void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window w
         settle(c, op);
 }
 
+/* What it waited for, where that has a name. */
+static void end_late(struct client *c, struct client_operation *op)
+{
+    const struct client_peer *p = c->peers[op->peer];
+    char detail[WIRE_DETAIL] = "the deadline passed";
+    if (op->state == CLIENT_QUEUED && p->state != CLIENT_PEER_READY && p->reason)
+        snprintf(detail, sizeof detail, "the deadline passed without a connection: %s",
+                 error_name(p->reason));
+    client_attempt_end(c, op, ERR_TIMEOUT, detail, false);
+}
+
 void client_operation_deadline(struct client *c, uint64_t cookie)
 {
     assert(c);
@@ -395,7 +406,7 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
         return;
     }
     if (op->state != CLIENT_REVOKING)
-        client_attempt_end(c, op, ERR_TIMEOUT, "the deadline passed", false);
+        end_late(c, op);
 }
 
 /* ------------------------------------------------------------------ answers */

@@ -33,6 +33,7 @@ void client_peer_connect(struct client *c, struct client_peer *p)
     fabric_stream stream;
     assert(c && p && p->state == CLIENT_PEER_DOWN);
     p->stream_serial++;
+    p->resumes = false;
     enum fabric_error error =
         fabric_connect(c->fabric, client_peer_address(c, p),
                        client_cookie(CLIENT_STREAM, p->index, p->stream_serial), &stream);
@@ -153,6 +154,10 @@ static void welcome(struct client *c, struct client_peer *p, const struct wire_m
 /* Any of these may lose the connection. */
 static void take(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
+    if (m->type == WIRE_RESULT && p->state == CLIENT_PEER_CONNECTING && m->error) {
+        client_peer_lost(c, p, m->error); /* it has no place for this connection */
+        return;
+    }
     if ((m->type == WIRE_WELCOME) == (p->state == CLIENT_PEER_READY)) {
         client_peer_lost(c, p, ERR_FRAME_INVALID);
         return;
@@ -193,12 +198,24 @@ static void take(struct client *c, struct client_peer *p, const struct wire_mess
     }
 }
 
+/* False when it cannot be put off: then it goes on now. */
+static bool put_off(struct client *c, struct client_peer *p)
+{
+    fabric_timer timer;
+    uint64_t cookie = client_cookie(CLIENT_RECEIVE, p->index, p->stream_serial);
+    p->resumes = fabric_timer_set(c->fabric, client_now(c), cookie, &timer) == FABRIC_OK;
+    return p->resumes;
+}
+
+/* So many messages in a row, then the others' turn. */
 static void receive(struct client *c, struct client_peer *p)
 {
     const uint32_t serial = p->stream_serial;
     p->heard = client_now(c);
-    while (p->channel && p->stream_serial == serial) {
+    for (uint32_t taken = 0; p->channel && p->stream_serial == serial; taken++) {
         struct wire_message m;
+        if (taken >= CLIENT_MESSAGES && !PLANTED(client_budget_endless) && put_off(c, p))
+            return;
         bool got = false;
         enum fabric_error error = wire_channel_next(p->channel, &m, &got);
         if (error) {
@@ -211,6 +228,16 @@ static void receive(struct client *c, struct client_peer *p)
     }
 }
 
+void client_peer_resume(struct client *c, uint64_t cookie)
+{
+    assert(c);
+    struct client_peer *p = c->peers[client_cookie_slot(cookie)];
+    if (p->stream_serial != (uint32_t)cookie || !p->channel)
+        return;
+    p->resumes = false;
+    receive(c, p);
+}
+
 void client_peer_event(struct client *c, const struct fabric_event *event)
 {
     assert(c && event);
@@ -218,12 +245,15 @@ void client_peer_event(struct client *c, const struct fabric_event *event)
     if (p->stream_serial != (uint32_t)event->u.stream.cookie || !p->channel)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
+        if (PLANTED(client_end_unnoticed))
+            return;
         enum fabric_error error = event->u.stream.error;
         client_peer_lost(c, p, error ? error : ERR_PEER_GONE);
         return;
     }
     if (event->type == FABRIC_EVENT_READABLE) {
-        receive(c, p);
+        if (!p->resumes) /* else it comes when the others had their turn */
+            receive(c, p);
         return;
     }
     enum fabric_error error = wire_channel_flush(p->channel); /* CONNECTED, WRITABLE */
@@ -277,6 +307,29 @@ static uint32_t telling_rail(const struct client *c, const struct client_peer *p
     return 0;
 }
 
+bool client_server_fell_back(const struct client *c, uint32_t server)
+{
+    assert(c && server < c->config.server_count);
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        if (c->peers[i]->server == server && c->peers[i]->fell_back)
+            return true;
+    }
+    return false;
+}
+
+/* Its lanes fall back one by one, and mostly for the same reason; it is said of the first, and
+ * again where the first may return and this one not. */
+static bool is_said(const struct client *c, const struct client_peer *p)
+{
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        const struct client_peer *other = c->peers[i];
+        if (other != p && other->server == p->server && other->fell_back &&
+            (p->may_return || !other->may_return))
+            return !PLANTED(client_fallback_said_by_lane);
+    }
+    return false;
+}
+
 static void fall_back(struct client *c, struct client_peer *p)
 {
     uint32_t rail = telling_rail(c, p);
@@ -290,12 +343,25 @@ static void fall_back(struct client *c, struct client_peer *p)
     }
     p->fell_back = true;
     p->may_return = never_ready(c, p);
+    if (is_said(c, p))
+        return;
     c->counters.fallbacks += !PLANTED(client_fallback_uncounted);
     if (!PLANTED(client_fallback_silent))
         rail_log(c->fabric, FABRIC_LOG_WARN, "fallback_tcp: server %s: %s: %s; %s",
                  client_peer_address(c, p), error_name(why), detail,
                  p->may_return ? "TCP until a rail is ready" : "TCP until the client is closed");
     report_transport(c, p, "tcp", error_name(why));
+}
+
+/* Said when the last of its lanes has come back. */
+static void return_to_rdma(struct client *c, struct client_peer *p)
+{
+    p->fell_back = false;
+    if (client_server_fell_back(c, p->server))
+        return;
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
+             client_peer_address(c, p));
+    report_transport(c, p, "rc", "ok");
 }
 
 /* True when the way to this server changed. */
@@ -308,10 +374,7 @@ static bool decide(struct client *c, struct client_peer *p)
         if (!p->fell_back && !up && !client_link_in_progress(p) && waited) {
             fall_back(c, p);
         } else if (p->fell_back && up && p->may_return) {
-            p->fell_back = false;
-            rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
-                     client_peer_address(c, p));
-            report_transport(c, p, "rc", "ok");
+            return_to_rdma(c, p);
         }
     }
     p->start_over = p->start_over || up; /* waiting is for the start only */
@@ -328,6 +391,23 @@ void client_peer_decide(struct client *c, struct client_peer *p)
 void client_peer_judge(struct client *c, struct client_peer *p)
 {
     assert(c && p);
-    decide(c, p);
-    client_operations_kick(c, p);
+    p->changed = c->changed = true;
+    if (PLANTED(client_judged_at_once))
+        client_peers_judge(c);
+}
+
+void client_peers_judge(struct client *c)
+{
+    assert(c);
+    if (!c->changed)
+        return;
+    c->changed = false;
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        struct client_peer *p = c->peers[i];
+        if (!p->changed)
+            continue;
+        p->changed = false;
+        decide(c, p);
+        client_operations_kick(c, p);
+    }
 }

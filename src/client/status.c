@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/client/client.h"
 #include "src/fabric/gid.h"
+#include "src/fabric/planted.h"
 
 static json_t *rails(const struct client *c)
 {
@@ -94,25 +96,49 @@ static json_t *connections(const struct client *c, uint32_t server)
                      "records_received", (json_int_t)received);
 }
 
+/* By what the data of one lane goes; none while nothing would be sent. */
+static const char *lane_transport(const struct client *c, const struct client_peer *p)
+{
+    assert(p->member == 0);
+    if (p->state != CLIENT_PEER_READY)
+        return "none";
+    for (uint32_t i = 0; i < c->rail_count && client_peer_wants_rdma(c, p); i++) {
+        if (p->links[i].state == CLIENT_LINK_UP)
+            return "rc";
+    }
+    bool tcp = c->config.transport == CONFIG_TRANSPORT_TCP || p->fell_back ||
+               PLANTED(client_status_guesses_tcp);
+    return tcp ? "tcp" : "none";
+}
+
+/* Of the lanes that are connected, which need not agree. */
+static const char *transport(const struct client *c, uint32_t server)
+{
+    const char *all = NULL;
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        const struct client_peer *p = c->peers[i];
+        if (p->server != server || p->member > 0 || p->state != CLIENT_PEER_READY)
+            continue;
+        const char *one = lane_transport(c, p);
+        if (all && strcmp(all, one) != 0 && !PLANTED(client_status_of_lane_zero))
+            return "mixed";
+        all = all ? all : one;
+    }
+    return all ? all : "none";
+}
+
 static json_t *servers(const struct client *c)
 {
     static const char *const names[] = {"down", "connecting", "connected"};
     json_t *list = json_array();
     for (uint32_t i = 0; i < c->config.server_count; i++) {
         const struct client_peer *p = c->peers[i]; /* lane 0 */
-        const char *transport = "tcp";
-        for (uint32_t k = 0; k < c->rail_count; k++) {
-            if (p->links[k].state == CLIENT_LINK_UP)
-                transport = "rc";
-        }
-        if (p->state != CLIENT_PEER_READY)
-            transport = "none";
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:i, s:o, s:o}", "address",
-                                              c->config.servers[i], "state", names[p->state],
-                                              "reason", error_name(p->reason), "transport",
-                                              transport, "fell_back", (int)p->fell_back, "lanes",
-                                              (int)c->servers[i].lanes, "connections",
-                                              connections(c, i), "links", links_of_server(c, i)));
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:s, s:b, s:i, s:o, s:o}", "address",
+                            c->config.servers[i], "state", names[p->state], "reason",
+                            error_name(p->reason), "transport", transport(c, i), "fell_back",
+                            (int)client_server_fell_back(c, i), "lanes", (int)c->servers[i].lanes,
+                            "connections", connections(c, i), "links", links_of_server(c, i)));
     }
     return list;
 }

@@ -121,6 +121,7 @@ static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_e
         ok = config_read_mtu(raw->mtu, &c->rdma.mtu, errors) && ok;
     if (raw->auth_key_file)
         memcpy(c->auth_key_file, raw->auth_key_file, strlen(raw->auth_key_file) + 1);
+    ok = config_check_pkey(root, &c->rdma, errors) && ok;
     c->rdma.pkey_index_set = yaml_find(root, "pkey_index") != NULL;
     c->rdma.service_level_set = yaml_find(root, "service_level") != NULL;
     return ok;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 
 void config_rdma_defaults(struct config_rdma *rdma)
@@ -32,6 +33,26 @@ static bool split_port(const char *text, struct config_device *out)
     return true;
 }
 
+/* Two rails of one port share its bandwidth and hide its failure from each other; a device without
+ * a port may be any of its ports. */
+static bool names_twice(const struct yaml_value *value, const struct config_device *device,
+                        const struct config_rdma *rdma, struct yaml_errors *errors)
+{
+    assert(value && device->name[0]);
+    for (uint32_t i = 0; i < rdma->device_count; i++) {
+        const struct config_device *other = &rdma->devices[i];
+        bool same_port = other->port == device->port || !other->port || !device->port;
+        if (strcmp(other->name, device->name) != 0 || !same_port || PLANTED(config_device_twice))
+            continue;
+        yaml_complain(errors, yaml_mark(value),
+                      "devices: found a port of '%s' twice; each port is named once, as in "
+                      "mlx5_0:1, mlx5_0:2",
+                      device->name);
+        return true;
+    }
+    return false;
+}
+
 bool config_read_device(const struct yaml_value *value, struct config_rdma *rdma,
                         struct yaml_errors *errors)
 {
@@ -46,6 +67,8 @@ bool config_read_device(const struct yaml_value *value, struct config_rdma *rdma
                       text);
         return false;
     }
+    if (names_twice(value, &device, rdma, errors))
+        return false;
     if (rdma->device_count == CONFIG_MAX_RAILS) {
         yaml_complain(errors, yaml_mark(value), "devices: found more than %d; that many are used",
                       CONFIG_MAX_RAILS);
@@ -68,6 +91,27 @@ bool config_read_devices(const struct yaml_value *list, struct config_rdma *rdma
     for (size_t i = 0; i < yaml_count(list) && clean; i++)
         clean = config_read_device(yaml_item(list, i), rdma, errors);
     return clean;
+}
+
+bool config_check_pkey(const struct yaml_value *section, const struct config_rdma *rdma,
+                       struct yaml_errors *errors)
+{
+    assert(section && rdma && errors);
+    const struct yaml_value *pkey = yaml_find(section, "pkey");
+    if (!pkey)
+        return true;
+    if (fabric_pkey_empty((uint16_t)rdma->pkey) && !PLANTED(config_pkey_empty)) {
+        yaml_complain(errors, yaml_mark(pkey),
+                      "pkey: found 0x%04x, which names no partition; low 15 bits of 0x0001 to "
+                      "0x7fff are expected, with 0x8000 for full membership",
+                      (unsigned)rdma->pkey);
+        return false;
+    }
+    if (yaml_find(section, "pkey_index") && !PLANTED(config_pkey_both)) {
+        yaml_complain(errors, yaml_mark(pkey), "found pkey and pkey_index; one of them is allowed");
+        return false;
+    }
+    return true;
 }
 
 static uint8_t nibble(char c)

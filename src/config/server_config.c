@@ -75,7 +75,7 @@ static const struct yaml_field rdma_fields[] = {
     {.name = "devices", .type = YAML_TYPE_SEQUENCE, .offset = AT(devices)},
     {.name = "transport",
      .type = YAML_TYPE_ENUM,
-     .offset = AT(config.rdma_transport),
+     .offset = AT(config.rdma.transport),
      .names = rdma_transports},
     {.name = "num_dcis",
      .type = YAML_TYPE_INTEGER,
@@ -248,6 +248,42 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
     return errors->count == before;
 }
 
+static const struct server_config_ignored in_vain[] = {
+    {"network", "num_connections", "a client has its own num_connections"},
+    {"rdma", "num_dcis", "RC alone is served, which has no DC initiators"},
+    {"rdma", "start_wait", "a client has its own start_wait"},
+    {"storage", "path", "storage.mode is memory"},
+    {"storage", "devices", "storage.mode is memory"},
+    {"storage", "max_size", "storage.mode is memory; memory.max_size counts"},
+    {"storage", "block_size", "storage.mode is memory"},
+    {"storage", "durability", "storage.mode is memory, which survives nothing"},
+};
+
+/* Storage has a media of its own in the other modes. */
+static uint32_t find_ignored(const struct yaml_value *root, const struct server_config *c)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < sizeof in_vain / sizeof in_vain[0]; i++) {
+        bool storage = strcmp(in_vain[i].section, "storage") == 0;
+        const struct yaml_value *section = yaml_find(root, in_vain[i].section);
+        bool counts = storage && c->storage_mode != CONFIG_STORAGE_MEMORY;
+        if (section && yaml_find(section, in_vain[i].key) && !counts)
+            found |= 1u << i;
+    }
+    return found;
+}
+
+const struct server_config_ignored *server_config_ignored(const struct server_config *config,
+                                                          size_t i)
+{
+    assert(config);
+    for (size_t k = 0; k < sizeof in_vain / sizeof in_vain[0]; k++) {
+        if ((config->ignored >> k & 1) && i-- == 0)
+            return &in_vain[k];
+    }
+    return NULL;
+}
+
 static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_errors *errors)
 {
     struct server_config *c = &raw->config;
@@ -272,6 +308,8 @@ static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_e
     copy_path(c->tls_key, raw->tls_key);
     copy_path(c->storage_path, raw->path);
     const struct yaml_value *rdma = yaml_find(root, "rdma");
+    ok = (!rdma || config_check_pkey(rdma, &c->rdma, errors)) && ok;
+    c->ignored = find_ignored(root, c);
     c->rdma.pkey_index_set = rdma && yaml_find(rdma, "pkey_index");
     c->rdma.service_level_set = rdma && yaml_find(rdma, "service_level");
     return ok;

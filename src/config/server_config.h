@@ -12,12 +12,6 @@
 #define CONFIG_MAX_MEDIA 8
 #define CONFIG_MAX_LANES 64
 
-enum config_rdma_transport {
-    CONFIG_RDMA_AUTO,
-    CONFIG_RDMA_DC,
-    CONFIG_RDMA_RC,
-};
-
 enum config_storage_mode {
     CONFIG_STORAGE_MEMORY,
     CONFIG_STORAGE_FILE,
@@ -45,7 +39,6 @@ struct server_config {
     uint64_t memory_max_size;   /* bytes */
     /* rdma */
     struct config_rdma rdma;
-    int rdma_transport; /* enum config_rdma_transport */
     int64_t num_dcis;
     /* storage */
     int storage_mode; /* enum config_storage_mode */
@@ -58,9 +51,19 @@ struct server_config {
     int64_t eviction_start_percent, eviction_stop_percent;
     int64_t lanes;
     /* log */
-    int log_level;  /* 0 debug, 1 info, 2 warn, 3 error */
-    int log_format; /* 0 auto, 1 text, 2 json */
+    int log_level;    /* 0 debug, 1 info, 2 warn, 3 error */
+    int log_format;   /* 0 auto, 1 text, 2 json */
+    uint32_t ignored; /* bit i: server_config_ignored(i) was written */
 };
+
+/* A key that means nothing to this server, though it is known. */
+struct server_config_ignored {
+    const char *section, *key, *reason;
+};
+
+/* The i-th key that somebody wrote in vain; null after the last (CASE-Q3). */
+const struct server_config_ignored *server_config_ignored(const struct server_config *config,
+                                                          size_t i);
 
 /* Reads `text` into *out, which is complete with defaults; false with complaints in `errors`. */
 bool server_config_read(const char *text, size_t length, struct server_config *out,

@@ -282,6 +282,11 @@ void rail_look(struct rail *rail, struct rail_verdict *out)
                  "found an iWARP device; InfiniBand or RoCE is expected");
         return;
     }
+    if (rail->config->transport == CONFIG_RDMA_DC && !PLANTED(rail_dc_served_as_rc)) {
+        conclude(out, RAIL_REFUSED, ERR_DC_UNSUPPORTED,
+                 "found rdma.transport dc; auto or rc is expected: MemKV serves RC alone");
+        return;
+    }
     if (!choose_port(rail, out, &attr))
         return;
     rail->bad_pkey_cntr = attr.bad_pkey_cntr;

@@ -119,6 +119,8 @@ void rail_explain(const struct rail *rail, const struct rail_pair *pair, enum fa
     if (error != ERR_RETRY_EXCEEDED || PLANTED(rail_violations_unread))
         return;
     uint32_t grown = pkey_violations(rail) - pair->bad_pkey_cntr;
+    if (PLANTED(rail_violations_stuck))
+        grown = 0;
     snprintf(out, RAIL_EXPLAIN, "; %u P_Key violations at the %s's port", grown,
              rail->role == RAIL_SERVER ? "server" : "client");
 }

@@ -112,22 +112,48 @@ void rail_close(struct rail *rail)
     rail->cq = (fabric_cq){0};
 }
 
+static bool same_but_gids(const struct fabric_port_address *a, const struct fabric_port_address *b)
+{
+    return a->link_layer == b->link_layer && a->state == b->state && a->port_num == b->port_num &&
+           a->lid == b->lid && a->lmc == b->lmc && a->port_guid == b->port_guid &&
+           a->subnet_prefix == b->subnet_prefix && a->pkey == b->pkey &&
+           a->pkey_index == b->pkey_index && a->mtu == b->mtu && a->active_mtu == b->active_mtu &&
+           a->flags == b->flags && a->sl == b->sl && a->traffic_class == b->traffic_class &&
+           a->max_rd_atomic == b->max_rd_atomic && a->max_dest_rd_atomic == b->max_dest_rd_atomic;
+}
+
+static bool same_entry(const struct fabric_usable_gid *a, const struct fabric_usable_gid *b)
+{
+    return fabric_gid_equal(&a->gid, &b->gid) && a->type == b->type && a->index == b->index;
+}
+
 static bool same_address(const struct fabric_port_address *a, const struct fabric_port_address *b)
 {
-    if (a->link_layer != b->link_layer || a->state != b->state || a->port_num != b->port_num ||
-        a->lid != b->lid || a->lmc != b->lmc || a->port_guid != b->port_guid ||
-        a->subnet_prefix != b->subnet_prefix || a->pkey != b->pkey ||
-        a->pkey_index != b->pkey_index || a->mtu != b->mtu || a->active_mtu != b->active_mtu ||
-        a->flags != b->flags || a->sl != b->sl || a->traffic_class != b->traffic_class ||
-        a->max_rd_atomic != b->max_rd_atomic || a->max_dest_rd_atomic != b->max_dest_rd_atomic ||
-        a->gid_count != b->gid_count)
+    if (!same_but_gids(a, b) || a->gid_count != b->gid_count)
         return false;
     for (unsigned i = 0; i < a->gid_count; i++) {
-        if (!fabric_gid_equal(&a->gids[i].gid, &b->gids[i].gid) ||
-            a->gids[i].type != b->gids[i].type || a->gids[i].index != b->gids[i].index)
+        if (!same_entry(&a->gids[i], &b->gids[i]))
             return false;
     }
     return true;
+}
+
+bool rail_path_stands(const struct rail *rail, struct fabric_path *path)
+{
+    assert(rail && path);
+    const struct fabric_port_address *now = &rail->address;
+    if (!rail->only_gids || PLANTED(rail_path_never_stands))
+        return false;
+    if (!path->av.is_global)
+        return true;
+    assert(path->local_gid < rail->before.gid_count);
+    for (uint8_t i = 0; i < now->gid_count; i++) {
+        if (same_entry(&now->gids[i], &rail->before.gids[path->local_gid])) {
+            path->local_gid = i;
+            return true;
+        }
+    }
+    return PLANTED(rail_path_always_stands);
 }
 
 void rail_say(const struct rail *rail)
@@ -169,6 +195,9 @@ bool rail_judge_silently(struct rail *rail)
         return false;
     }
     uint32_t generation = rail->address.generation + 1;
+    rail->only_gids = rail->state == RAIL_READY && verdict.state == RAIL_READY &&
+                      epoch == rail->epoch && same_but_gids(&verdict.address, &rail->address);
+    rail->before = rail->address;
     rail->state = verdict.state;
     rail->reason = verdict.reason;
     memcpy(rail->detail, verdict.detail, sizeof rail->detail);

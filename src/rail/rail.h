@@ -50,6 +50,8 @@ struct rail {
     char detail[RAIL_DETAIL]; /* found and expected */
     bool ever_ready;
     struct fabric_port_address address; /* whole only when READY; generation grows with changes */
+    struct fabric_port_address before;  /* the last change of it */
+    bool only_gids;                     /* the last change: READY all along, on the same device */
     uint64_t reregistrations;           /* events after which nothing had changed */
     uint32_t bad_pkey_cntr;
     bool noticed, capped_said, limited_said; /* what was said once */
@@ -69,6 +71,11 @@ bool rail_judge(struct rail *rail);
 /* The same in two steps, for who has a line of its own to say. */
 bool rail_judge_silently(struct rail *rail);
 void rail_say(const struct rail *rail);
+
+/* Whether a path that was built before the last change of the rail holds after it: nothing changed
+ * but the list of GIDs, and its own is still there, with the same type and index (MK-C4). Then its
+ * place in the list is the one of now. To be asked once for each change. */
+bool rail_path_stands(const struct rail *rail, struct fabric_path *path);
 
 /* Whether an asynchronous event can have changed this rail, by device and port (MK-C4). */
 bool rail_concerned(struct rail *rail, const struct fabric_async *event);

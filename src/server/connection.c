@@ -23,7 +23,7 @@ struct server_connection *server_connection_at(struct server *server, uint32_t s
                                                uint32_t serial)
 {
     assert(server);
-    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? server->connections[slot] : NULL;
+    struct server_connection *c = slot < SERVER_PLACES ? server->connections[slot] : NULL;
     return c && c->serial == serial ? c : NULL;
 }
 
@@ -43,9 +43,11 @@ uint64_t server_now(struct server *server)
 static struct server_connection *connection_new(struct server *s)
 {
     uint32_t slot = 0;
-    while (slot < SERVER_MAX_CONNECTIONS && s->connections[slot])
+    if (PLANTED(server_strangers_keep_out) && s->connection_count >= SERVER_MAX_CONNECTIONS)
+        return NULL;
+    while (slot < SERVER_PLACES && s->connections[slot])
         slot++;
-    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? calloc(1, sizeof *c) : NULL;
+    struct server_connection *c = slot < SERVER_PLACES ? calloc(1, sizeof *c) : NULL;
     if (!c)
         return NULL;
     c->slot = slot;
@@ -58,20 +60,29 @@ static struct server_connection *connection_new(struct server *s)
     return c;
 }
 
-/* Who has not shown the key shares few places with its like, and the oldest makes room: so nobody
- * without the key keeps anybody with it out. */
+/* Who has not shown the key shares few places with its like, beside those of the others, and the
+ * oldest makes room: so nobody without the key keeps anybody with it out. */
 static void make_room_for_stranger(struct server *s)
 {
     struct server_connection *oldest = NULL;
     if (s->stranger_count < SERVER_MAX_STRANGERS)
         return;
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         struct server_connection *c = s->connections[i];
         if (c && !c->said_ready && (!oldest || c->serial < oldest->serial))
             oldest = c;
     }
     assert(oldest);
     server_connection_close(s, oldest, ERR_QUEUE_FULL, "too many have not shown the key");
+}
+
+/* Many can come in vain; the log does not grow with them. */
+static void say_full(struct server *s, const char *peer, const char *why)
+{
+    char more[RAIL_SAID_MORE] = "";
+    if (rail_said_is_due(&s->full_said, ERR_RESOURCES_EXHAUSTED, why, server_now(s), more))
+        rail_log(s->fabric, FABRIC_LOG_WARN, "client %s: resources_exhausted: %s%s", peer, why,
+                 more);
 }
 
 /* Strangers can come as often as they like; the log does not grow with them. */
@@ -92,9 +103,10 @@ void server_accept(struct server *server, fabric_stream stream)
     make_room_for_stranger(s);
     struct server_connection *c = connection_new(s);
     if (!c) {
+        char peer[FABRIC_ADDRESS_MAX] = "";
+        fabric_stream_peer(s->fabric, stream, peer);
         fabric_stream_close(s->fabric, stream, true);
-        rail_log(s->fabric, FABRIC_LOG_WARN,
-                 "resources_exhausted: a connection was refused; %u are open", s->connection_count);
+        say_full(s, peer, "no memory for its connection");
         return;
     }
     uint64_t now = 0;
@@ -150,7 +162,7 @@ bool server_send(struct server *server, struct server_connection *c,
 {
     assert(server && c && message);
     enum fabric_error error = wire_channel_send(c->channel, message);
-    if (!error && !c->unsent && server->unsent_count < SERVER_MAX_CONNECTIONS) {
+    if (!error && !c->unsent && server->unsent_count < SERVER_PLACES) {
         c->unsent = true;
         server->unsent[server->unsent_count++] = c->slot;
     } else if (!error && !c->unsent) {
@@ -186,12 +198,27 @@ bool server_result(struct server *server, struct server_connection *c, uint64_t 
     return server_send(server, c, &m);
 }
 
+/* It has shown the key, so it is told why it cannot stay. */
+static void refuse_full(struct server *s, struct server_connection *c)
+{
+    struct wire_message m = {.type = WIRE_RESULT, .error = ERR_RESOURCES_EXHAUSTED};
+    snprintf(m.detail, sizeof m.detail, "all %u connections of the server are taken",
+             SERVER_MAX_CONNECTIONS);
+    say_full(s, c->peer, m.detail);
+    if (PLANTED(server_full_untold) || server_send(s, c, &m))
+        server_connection_close(s, c, FABRIC_OK, NULL);
+}
+
 /* The client has shown the key: from now on it is told things. */
 static bool welcome(struct server *s, struct server_connection *c)
 {
     bool was_pending;
     c->said_ready = true;
     s->stranger_count--;
+    if (s->connection_count - s->stranger_count > SERVER_MAX_CONNECTIONS) {
+        refuse_full(s, c);
+        return false;
+    }
     fabric_timer_cancel(s->fabric, c->handshake, &was_pending);
     c->handshake = (fabric_timer){0};
     const struct wire_message m = {.type = WIRE_WELCOME,
@@ -241,7 +268,7 @@ static void take_instance(struct server *s, struct server_connection *c,
     c->member = m->member;
     c->has_instance = true;
     size_t host = host_length(c->peer);
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         struct server_connection *other = s->connections[i];
         if (!other || other == c || !other->has_instance)
             continue;
@@ -260,7 +287,7 @@ void server_connections_tick(struct server *server)
     struct server *s = server;
     const struct wire_message ping = {.type = WIRE_PING};
     assert(s);
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         struct server_connection *c = s->connections[i];
         if (!c || !c->said_ready || PLANTED(server_silence_endless))
             continue;
@@ -335,17 +362,21 @@ static void take(struct server *s, struct server_connection *c, const struct wir
 }
 
 /* False when it cannot be put off: then it goes on now. */
-static bool put_off(struct server *s, const struct server_connection *c)
+static bool put_off(struct server *s, struct server_connection *c)
 {
     fabric_timer timer;
     uint64_t cookie = server_cookie(SERVER_RECEIVE, c->slot, c->serial);
-    return fabric_timer_set(s->fabric, server_now(s), cookie, &timer) == FABRIC_OK;
+    c->resumes = fabric_timer_set(s->fabric, server_now(s), cookie, &timer) == FABRIC_OK;
+    return c->resumes;
 }
 
 /* So many messages in a row, then the others' turn. */
 static void receive(struct server *s, struct server_connection *c)
 {
     const uint32_t slot = c->slot, serial = c->serial;
+    if (!PLANTED(server_busy_is_silent))
+        c->heard = server_now(s);
+    c->pinged = false;
     for (uint32_t taken = 0;; taken++) {
         if (taken >= SERVER_MESSAGES && !PLANTED(server_budget_endless) && put_off(s, c))
             return;
@@ -379,6 +410,8 @@ void server_connection_event(struct server *server, const struct fabric_event *e
     if (!c)
         return;
     if (event->type == FABRIC_EVENT_CLOSED) {
+        if (PLANTED(server_end_unnoticed))
+            return;
         server_connection_close(s, c, event->u.stream.error, "the stream ended");
         return;
     }
@@ -390,17 +423,20 @@ void server_connection_event(struct server *server, const struct fabric_event *e
             server_pump_bulk(s, c);
         return;
     }
-    c->heard = server_now(s);
-    c->pinged = false;
-    receive(s, c);
+    if (PLANTED(server_busy_is_silent))
+        c->heard = server_now(s);
+    if (!c->resumes || PLANTED(server_resumes_twice)) /* else it comes when the others had theirs */
+        receive(s, c);
 }
 
 void server_connection_resume(struct server *server, uint64_t cookie)
 {
     assert(server);
     struct server_connection *c = server_connection_of(server, cookie);
-    if (c)
-        receive(server, c);
+    if (!c)
+        return;
+    c->resumes = false;
+    receive(server, c);
 }
 
 void server_connection_timeout(struct server *server, uint64_t cookie)

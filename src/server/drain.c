@@ -38,7 +38,7 @@ static bool is_busy(const struct server *s)
 {
     if (server_transfer_count(s) > 0 && !PLANTED(server_drain_hasty))
         return true;
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         const struct server_connection *c = s->connections[i];
         if (c && c->said_ready && wire_channel_queued(c->channel) > 0)
             return true;
@@ -59,7 +59,7 @@ void server_drain_look(struct server *server)
         rail_log(s->fabric, FABRIC_LOG_WARN, "timeout: %u transfers are given up at the end",
                  server_transfer_count(s));
     s->drained_said = true;
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i])
             server_connection_close(s, s->connections[i], FABRIC_OK, NULL);
     }

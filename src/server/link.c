@@ -142,16 +142,20 @@ static enum fabric_error choose_rail(struct server *s, const struct wire_message
     return rail->reason;
 }
 
-static void say_notes(struct server *s, const struct server_connection *c, uint32_t index,
+static void say_notes(struct server *s, struct server_connection *c, uint32_t index,
                       const struct fabric_port_address *peer)
 {
-    const struct server_link *l = &c->links[index];
-    const struct fabric_port_address *own = &s->rails[l->rail].address;
-    if (l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS)
-        rail_log(s->fabric, FABRIC_LOG_WARN,
-                 "client %s rail %u: MTU differs: %u here, %u there; %u is used", c->peer, index,
-                 fabric_mtu_bytes(own->mtu), fabric_mtu_bytes(peer->mtu),
-                 fabric_mtu_bytes(l->path.path_mtu));
+    struct server_link *l = &c->links[index];
+    char detail[64], more[RAIL_SAID_MORE];
+    if (!(l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS))
+        return;
+    snprintf(detail, sizeof detail, "%u here, %u there; %u is used",
+             fabric_mtu_bytes(s->rails[l->rail].address.mtu), fabric_mtu_bytes(peer->mtu),
+             fabric_mtu_bytes(l->path.path_mtu));
+    if (rail_said_is_due(&l->said_notes, ERR_MTU_MISMATCH, detail, server_now(s), more) ||
+        PLANTED(server_notes_said_every_time))
+        rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: MTU differs: %s%s", c->peer, index,
+                 detail, more);
 }
 
 static enum fabric_error build(struct server *s, struct server_connection *c,
@@ -278,7 +282,7 @@ void server_link_resolved(struct server *server, uint64_t cookie, enum fabric_er
     struct server *s = server;
     assert(s && server_cookie_kind(cookie) == SERVER_RESOLVE);
     uint32_t slot = (uint32_t)(cookie >> 32) & 0xffffffu;
-    struct server_connection *c = slot < SERVER_MAX_CONNECTIONS ? s->connections[slot] : NULL;
+    struct server_connection *c = slot < SERVER_PLACES ? s->connections[slot] : NULL;
     struct server_link *l = c ? resolving(c, (uint32_t)cookie) : NULL;
     if (!l)
         return;
@@ -392,8 +396,47 @@ void server_link_probed(struct server *server, struct server_connection *c,
     server_send(s, c, &m);
 }
 
-/* False when the connection is gone by now. */
-static bool tell_change(struct server *s, struct server_connection *c, uint32_t rail)
+/* Our rail is not what this link was, or would have been, built on: the client asks again at once.
+ * False when the connection is gone by now. */
+static bool tell_stale(struct server *s, struct server_connection *c, uint32_t link, uint32_t rail)
+{
+    const struct rail *r = &s->rails[rail];
+    struct wire_message m = {.type = WIRE_LINK_DOWN,
+                             .rail = (uint8_t)link,
+                             .generation = c->links[link].generation,
+                             .error = ERR_STALE_GENERATION};
+    snprintf(m.detail, sizeof m.detail, "the address of the server's %.32s port %u changed",
+             r->name, r->port_num);
+    return server_send(s, c, &m);
+}
+
+/* Ends the links that used the rail as it was. One that still looks the client up has an answer to
+ * come, which nothing else gives; where only GIDs changed, links live on (and RAIL_CHANGED would
+ * end them), so that every other one is told by itself, also one that was refused. False when the
+ * connection is gone by now. */
+static bool end_links(struct server *s, struct server_connection *c, uint32_t rail)
+{
+    const struct rail *r = &s->rails[rail];
+    for (uint32_t i = 0; i < RAIL_MAX; i++) {
+        struct server_link *l = &c->links[i];
+        bool used = l->state != SERVER_LINK_NONE && l->rail == rail;
+        bool resolving = used && l->state == SERVER_LINK_RESOLVING;
+        bool refused = l->state == SERVER_LINK_NONE && l->generation > 0;
+        if (used && !resolving && rail_path_stands(r, &l->path))
+            continue;
+        if (used) {
+            server_link_drop(s, c, i);
+            report_link(s, c, i, r->reason ? r->reason : ERR_STALE_GENERATION);
+        }
+        bool told = r->only_gids ? used || refused : resolving;
+        if (told && !PLANTED(server_resolving_untold) && !tell_stale(s, c, i, rail))
+            return false;
+    }
+    return true;
+}
+
+/* May end the connection. */
+static void tell_change(struct server *s, struct server_connection *c, uint32_t rail)
 {
     const uint32_t slot = c->slot, serial = c->serial;
     const struct rail *r = &s->rails[rail];
@@ -403,19 +446,12 @@ static bool tell_change(struct server *s, struct server_connection *c, uint32_t 
                              .error = rail_mirror(r->reason)};
     snprintf(m.detail, sizeof m.detail, "the server's %.32s port %u: %.100s", r->name, r->port_num,
              r->detail);
-    for (uint32_t i = 0; i < RAIL_MAX; i++) {
-        if (c->links[i].state != SERVER_LINK_NONE && c->links[i].rail == rail) {
-            server_link_drop(s, c, i);
-            report_link(s, c, i, r->reason ? r->reason : ERR_STALE_GENERATION);
-        }
-    }
-    if (!server_send(s, c, &m))
-        return false;
+    if (!end_links(s, c, rail) || (!r->only_gids && !server_send(s, c, &m)))
+        return;
     for (uint32_t i = 0; i < RAIL_MAX && server_connection_at(s, slot, serial); i++) {
         if (c->links[i].rail == rail && c->links[i].state == SERVER_LINK_NONE)
             server_transfers_flush(s, c, i);
     }
-    return server_connection_at(s, slot, serial) != NULL;
 }
 
 void server_rail_changed(struct server *server, uint32_t rail)
@@ -423,7 +459,7 @@ void server_rail_changed(struct server *server, uint32_t rail)
     struct server *s = server;
     assert(s && rail < s->rail_count);
     server_rail_report(s, rail);
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i] && s->connections[i]->said_ready && !PLANTED(server_change_not_told))
             tell_change(s, s->connections[i], rail);
     }
@@ -434,6 +470,7 @@ bool server_rail_is_to_blame(struct server *server, uint32_t rail)
     assert(server && rail < server->rail_count);
     if (PLANTED(server_failure_not_looked_into) || !rail_judge(&server->rails[rail]))
         return false;
+    server->rails[rail].only_gids = false; /* what failed may be any of its links */
     server_rail_changed(server, rail);
     return true;
 }

@@ -38,6 +38,10 @@ void server_probe_finish(struct server *server, struct server_transfer *t)
  * back must be what was written, or a stranger answered. */
 static void probe_post(struct server *s, struct server_transfer *t, struct server_link *link)
 {
+    if (s->posts[t->rail] >= RAIL_CQ_DEPTH && !PLANTED(server_probe_overruns)) {
+        server_transfer_wait(s, t);
+        return;
+    }
     struct fabric_sge sge = {.addr = t->probe, .length = t->length, .lkey = t->probe_lkey};
     struct fabric_send_wr wr = {
         .wr_id = server_cookie(SERVER_TRANSFER, t->slot, t->serial),
@@ -108,6 +112,18 @@ enum fabric_error server_probe(struct server *server, struct server_connection *
     if (error)
         server_transfer_free(s, t);
     return error;
+}
+
+void server_probe_resume(struct server *s, struct server_transfer *t)
+{
+    struct server_link *link = server_transfer_link(s, t);
+    assert(t->kind == SERVER_PROBE && t->outstanding == 0);
+    if (link && !t->closed && !t->error)
+        probe_post(s, t, link);
+    if (!link)
+        t->closed = true; /* another generation is being built */
+    if (!link || t->error)
+        server_probe_finish(s, t);
 }
 
 void server_probe_next(struct server *s, struct server_transfer *t)

@@ -24,6 +24,18 @@ void server_report(struct server *server, json_t *object)
 
 /* ------------------------------------------------------------------ start and stop */
 
+/* A setting that does nothing is said, once (CASE-Q3). */
+static void say_ignored(const struct server *s)
+{
+    const struct server_config_ignored *one;
+    assert(s->fabric);
+    for (size_t i = 0; (one = server_config_ignored(&s->config, i)) != NULL; i++) {
+        if (!PLANTED(server_ignored_unsaid))
+            rail_log(s->fabric, FABRIC_LOG_INFO, "%s.%s is ignored: %s", one->section, one->key,
+                     one->reason);
+    }
+}
+
 static enum fabric_error read_config(struct server *s, const char *text, size_t length)
 {
     struct yaml_errors errors;
@@ -44,8 +56,10 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
         error = ERR_NOT_SUPPORTED;
         rail_log(s->fabric, FABRIC_LOG_ERROR, "not_supported: storage.mode memory is expected");
     }
-    if (!error)
+    if (!error) {
         server_set_key(s, s->config.auth_key);
+        say_ignored(s);
+    }
     return error;
 }
 
@@ -102,7 +116,7 @@ static enum fabric_error set_tick(struct server *s)
 
 static void server_free(struct server *s)
 {
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i])
             server_connection_close(s, s->connections[i], FABRIC_OK, NULL);
     }
@@ -140,16 +154,10 @@ static enum fabric_error server_start(struct fabric *f, const char *config, size
 {
     assert(f && (config || config_length == 0) && sink && sink->report && state);
     struct server *s = calloc(1, sizeof *s);
-    struct server_transfer **transfers =
-        calloc(SERVER_MAX_TRANSFERS, sizeof(struct server_transfer *));
-    if (!s || !transfers) {
-        free(s);
-        free(transfers);
+    if (!s)
         return ERR_RESOURCES_EXHAUSTED;
-    }
     s->fabric = f;
     s->sink = *sink;
-    s->transfers = transfers;
     enum fabric_error error = read_config(s, config, config_length);
     if (!error)
         error = serve(s);
@@ -277,7 +285,7 @@ static json_t *status_links(const struct server *s)
 {
     static const char *const names[] = {"none", "resolving", "accepted", "probing", "up"};
     json_t *list = json_array();
-    for (uint32_t i = 0; i < SERVER_MAX_CONNECTIONS; i++) {
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         const struct server_connection *c = s->connections[i];
         for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
             const struct server_link *l = &c->links[k];

@@ -7,6 +7,7 @@
  * connection.c one client: its channel, its requests
  * link.c       one client's rail: queue pair, probe, teardown
  * transfer.c   one operation with data: RDMA or bulk, from request to result
+ * transfers.c  all of them: by position, by connection, and those that wait for their rail
  * probe.c      the transfer that proves a link
  * admin.c      the HTTP end point
  * key.c        the key of the cluster and its change
@@ -25,12 +26,13 @@
 #include "src/store/store.h"
 #include "src/wire/channel.h"
 
-#define SERVER_MAX_CONNECTIONS 1024u
-#define SERVER_MAX_TRANSFERS 4096u
+#define SERVER_MAX_CONNECTIONS 1024u /* that have shown the key */
+/* The server holds as many transfers as all connections together may have. */
 #define SERVER_CONNECTION_TRANSFERS 256u
 /* What a connection is told: the rest is for probes and for attempts that are not over yet. */
 #define SERVER_CONNECTION_OPERATIONS 128u
-#define SERVER_MAX_STRANGERS 128u                     /* connections that have not shown the key */
+#define SERVER_MAX_STRANGERS 128u /* connections that have not shown the key */
+#define SERVER_PLACES (SERVER_MAX_CONNECTIONS + SERVER_MAX_STRANGERS)
 #define SERVER_HANDSHAKE_TIME (10ull * 1000000000ull) /* ns for a stranger to show the key */
 #define SERVER_TICK (1000000000ull)                   /* ns */
 #define SERVER_PING (5ull * 1000000000ull)            /* ns of silence until it is asked */
@@ -82,7 +84,7 @@ struct server_link {
     uint32_t outstanding; /* posts on this queue pair */
     uint32_t small_only;  /* so many probes in a row passed small packets and lost large ones */
     uint64_t requests_at; /* ns: by when the requests so far are paid for */
-    struct rail_said said;
+    struct rail_said said, said_notes;
 };
 
 /* A shard: what it stores it shares with no other. A connection serves one of them. */
@@ -103,11 +105,13 @@ struct server_connection {
     bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
+    bool resumes;   /* more messages wait for a timer that is set */
     uint64_t heard; /* ns */
     bool has_instance;
     uint8_t instance[WIRE_INSTANCE_BYTES];
     fabric_timer handshake; /* id 0 when it came or was cancelled */
     uint32_t transfers;
+    struct server_transfer *first, *last; /* of them, in the order in which they came */
     struct server_link links[RAIL_MAX];
 };
 
@@ -120,6 +124,9 @@ enum server_transfer_kind {
 /* Data on its way. It outlives its connection until the fabric has given back every buffer. */
 struct server_transfer {
     uint32_t slot, serial;
+    struct server_transfer *previous, *following; /* of its connection */
+    bool waits;                                   /* for room in the rail's completion queue */
+    struct server_transfer *waits_before, *waits_after;
     enum server_transfer_kind kind;
     enum wire_way way;
     uint64_t id; /* the client's */
@@ -146,6 +153,12 @@ struct server_transfer {
     uint32_t probe_lkey, probe_epoch;
 };
 
+/* Transfers with something to post for which a completion queue had no room; first come, first
+ * served. */
+struct server_waiting {
+    struct server_transfer *first, *last;
+};
+
 struct server_counters {
     uint64_t puts, gets, rdma_read_bytes, rdma_write_bytes, tcp_read_bytes, tcp_write_bytes;
     uint64_t tag_mismatches, refused_links, auth_failures, strangers, stale, silent;
@@ -166,17 +179,20 @@ struct server {
     struct rail rails[RAIL_MAX];
     uint32_t rail_count;
     uint32_t posts[RAIL_MAX]; /* under way: no more than the completion queue holds */
+    struct server_waiting waiting[RAIL_MAX];
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
-    struct server_connection *connections[SERVER_MAX_CONNECTIONS];
-    uint32_t unsent[SERVER_MAX_CONNECTIONS], unsent_count; /* slots of those with `unsent` */
+    struct server_connection *connections[SERVER_PLACES];
+    uint32_t unsent[SERVER_PLACES], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
-    struct rail_said strangers_said;
+    struct rail_said strangers_said, full_said;
     struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
-    struct server_transfer **transfers; /* SERVER_MAX_TRANSFERS */
-    uint32_t transfer_end;              /* slots from here on were never used */
+    struct server_transfer **transfers; /* transfer_room positions */
+    uint32_t *free_transfers;           /* positions below transfer_end that are free */
+    uint32_t transfer_room, free_count;
+    uint32_t transfer_end; /* positions from here on were never used */
     uint32_t transfer_serial;
     struct server_counters counters;
     uint64_t started; /* ns */
@@ -267,20 +283,47 @@ void server_completion(struct server *server, const struct fabric_wc *wc);
 void server_pump_bulk(struct server *server, struct server_connection *c);
 /* The connection ends: none of its operations becomes visible any more. */
 void server_orphan(struct server *server, const struct server_connection *c);
-void server_transfers_free(struct server *server);
 /* The queue pair of a link is gone: what waited for it fails as flushed. May end the connection. */
 void server_transfers_flush(struct server *server, const struct server_connection *c,
                             uint32_t link);
 
-/* Null when the server or the connection has enough of them. */
-struct server_transfer *server_transfer_new(struct server *s, struct server_connection *c,
-                                            enum server_transfer_kind kind);
-/* Nothing of it is lent to the fabric any more. */
-void server_transfer_free(struct server *s, struct server_transfer *t);
 /* Ends it and tells the client. May end the connection. */
 void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */
 struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t);
+
+/* ------------------------------------------------------------------ transfers.c */
+
+/* Null when the connection has enough of them, or without memory. */
+struct server_transfer *server_transfer_new(struct server *s, struct server_connection *c,
+                                            enum server_transfer_kind kind);
+/* Nothing of it is lent to the fabric any more. */
+void server_transfer_free(struct server *s, struct server_transfer *t);
+/* After the devices were closed: all of them. */
+void server_transfers_free(struct server *server);
+/* Null when it is gone. */
+struct server_connection *server_transfer_owner(struct server *s, const struct server_transfer *t);
+/* What the client calls `id`, unless it is over. */
+struct server_transfer *server_transfer_by_id(struct server *s, const struct server_connection *c,
+                                              uint64_t id);
+
+/* A walk over the transfers of a connection, any of which, and the connection, may end meanwhile:
+ * for (t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) */
+struct server_walk {
+    uint32_t connection_slot, connection_serial;
+    uint32_t serial; /* of the one that the walk is at */
+    struct server_transfer *following;
+    uint32_t following_slot, following_serial;
+};
+struct server_transfer *server_walk(struct server *s, const struct server_connection *c,
+                                    struct server_walk *walk);
+struct server_transfer *server_walk_on(struct server *s, struct server_walk *walk);
+
+/* It has something to post, and the completion queue of its rail is full. */
+void server_transfer_wait(struct server *s, struct server_transfer *t);
+/* The one that has waited longest for room there, and waits no more; null: nobody does, or there
+ * is none. */
+struct server_transfer *server_transfer_waited(struct server *s, uint32_t rail);
 
 /* ------------------------------------------------------------------ lane.c */
 
@@ -294,6 +337,8 @@ enum fabric_error server_slab_register(struct server *server, struct server_lane
 enum fabric_error server_probe(struct server *server, struct server_connection *c, uint32_t link);
 /* A post of it has completed: posts the next or ends. */
 void server_probe_next(struct server *s, struct server_transfer *t);
+/* The completion queue has room again: posts what waited for it, or ends. */
+void server_probe_resume(struct server *s, struct server_transfer *t);
 void server_probe_finish(struct server *server, struct server_transfer *t);
 /* Gives back its memory. */
 void server_probe_free(struct server *server, struct server_transfer *t);

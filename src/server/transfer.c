@@ -8,48 +8,6 @@
 #include "src/rail/log.h"
 #include "src/server/server.h"
 
-struct server_transfer *server_transfer_new(struct server *s, struct server_connection *c,
-                                            enum server_transfer_kind kind)
-{
-    uint32_t slot = 0;
-    while (slot < s->transfer_end && s->transfers[slot])
-        slot++;
-    if (slot == SERVER_MAX_TRANSFERS || c->transfers == SERVER_CONNECTION_TRANSFERS)
-        return NULL;
-    struct server_transfer *t = calloc(1, sizeof *t);
-    if (!t)
-        return NULL;
-    t->slot = slot;
-    t->serial = ++s->transfer_serial;
-    t->kind = kind;
-    t->connection_slot = c->slot;
-    t->connection_serial = c->serial;
-    t->lane = c->lane;
-    t->progress = server_now(s);
-    c->transfers++;
-    s->transfers[slot] = t;
-    if (slot == s->transfer_end)
-        s->transfer_end++;
-    return t;
-}
-
-static struct server_connection *owner(struct server *s, const struct server_transfer *t)
-{
-    return server_connection_at(s, t->connection_slot, t->connection_serial);
-}
-
-/* Nothing of it is lent to the fabric any more. */
-void server_transfer_free(struct server *s, struct server_transfer *t)
-{
-    assert(t->outstanding == 0);
-    struct server_connection *c = owner(s, t);
-    if (c)
-        c->transfers--;
-    server_probe_free(s, t);
-    s->transfers[t->slot] = NULL;
-    free(t);
-}
-
 /* ------------------------------------------------------------------ the end of a transfer */
 
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
@@ -70,7 +28,8 @@ static void prepare(struct server *s, struct server_transfer *t)
     const struct wire_message m = {.type = WIRE_PREPARED, .id = t->id};
     t->prepared = true;
     t->progress = server_now(s);
-    server_send(s, owner(s, t), &m); /* may end the connection, and the transfer with it */
+    server_send(s, server_transfer_owner(s, t),
+                &m); /* may end the connection, and the transfer with it */
 }
 
 static void finish_put(struct server *s, struct server_transfer *t)
@@ -91,7 +50,7 @@ static void finish_put(struct server *s, struct server_transfer *t)
         server_count_transfer(s, t);
     }
     t->block = NULL;
-    struct server_connection *c = owner(s, t);
+    struct server_connection *c = server_transfer_owner(s, t);
     uint64_t id = t->id;
     bool closed = t->closed;
     server_transfer_free(s, t);
@@ -101,7 +60,7 @@ static void finish_put(struct server *s, struct server_transfer *t)
 
 static void finish_get(struct server *s, struct server_transfer *t)
 {
-    struct server_connection *c = owner(s, t);
+    struct server_connection *c = server_transfer_owner(s, t);
     struct wire_message m = {.type = WIRE_RESULT,
                              .id = t->id,
                              .error = t->error,
@@ -135,7 +94,7 @@ void server_transfer_finish(struct server *s, struct server_transfer *t)
 /* The link a transfer began on, while it is still that one. */
 struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t)
 {
-    struct server_connection *c = owner(s, t);
+    struct server_connection *c = server_transfer_owner(s, t);
     struct server_link *link = c ? &c->links[t->link] : NULL;
     bool same = link && link->pair.qp.id && link->generation == t->generation;
     return same ? link : NULL;
@@ -152,8 +111,11 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
 {
     uint32_t largest = (uint32_t)s->config.memory_block_size;
     uint32_t depth = PLANTED(server_posts_one) ? 1 : RAIL_SEND_DEPTH;
-    while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth &&
-           (s->posts[t->rail] < RAIL_CQ_DEPTH || PLANTED(server_cq_overrun))) {
+    while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth) {
+        if (s->posts[t->rail] >= RAIL_CQ_DEPTH && !PLANTED(server_cq_overrun)) {
+            server_transfer_wait(s, t);
+            return;
+        }
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
         sge.addr = local_data(t, t->next, &sge.lkey);
@@ -182,23 +144,33 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
     }
 }
 
-/* Every transfer that has something left to post: of one link, or of whoever uses the rail when its
- * completion queue was full. */
-static void pump(struct server *s, uint32_t rail, bool was_full, uint32_t connection_serial,
-                 uint32_t index)
+static void post_or_end(struct server *s, struct server_transfer *t)
 {
-    for (uint32_t i = 0; i < s->transfer_end; i++) {
-        struct server_transfer *t = s->transfers[i];
-        if (!t || t->way != WIRE_WAY_RC || t->kind == SERVER_PROBE || t->prepared ||
-            t->rail != rail)
-            continue;
-        if (!was_full && (t->link != index || t->connection_serial != connection_serial))
-            continue;
-        struct server_link *link = server_transfer_link(s, t);
-        if (link)
-            post_more(s, t, link);
-        if (t->error && t->outstanding == 0)
-            server_transfer_finish(s, t);
+    struct server_link *link = server_transfer_link(s, t);
+    if (link)
+        post_more(s, t, link);
+    if (t->error && t->outstanding == 0)
+        server_transfer_finish(s, t);
+}
+
+/* Every transfer of a link that has something left to post. */
+static void pump(struct server *s, const struct server_connection *c, uint32_t index)
+{
+    struct server_walk walk;
+    for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
+        if (t->way == WIRE_WAY_RC && t->kind != SERVER_PROBE && !t->prepared && t->link == index)
+            post_or_end(s, t);
+    }
+}
+
+/* Those that found the completion queue of the rail full. */
+static void pump_waiting(struct server *s, uint32_t rail)
+{
+    for (struct server_transfer *t; (t = server_transfer_waited(s, rail));) {
+        if (t->kind == SERVER_PROBE)
+            server_probe_resume(s, t);
+        else
+            post_or_end(s, t);
     }
 }
 
@@ -206,11 +178,9 @@ void server_transfers_flush(struct server *server, const struct server_connectio
 {
     assert(server && c);
     struct server *s = server;
-    const uint32_t slot = c->slot, serial = c->serial;
-    for (uint32_t i = 0; i < s->transfer_end; i++) {
-        struct server_transfer *t = s->transfers[i];
-        if (!t || t->way != WIRE_WAY_RC || t->link != link || t->connection_slot != slot ||
-            t->connection_serial != serial || t->prepared)
+    struct server_walk walk;
+    for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
+        if (t->way != WIRE_WAY_RC || t->link != link || t->prepared)
             continue;
         if (!t->error)
             t->error = ERR_FLUSHED;
@@ -337,18 +307,6 @@ void server_get(struct server *server, struct server_connection *c,
 
 /* ------------------------------------------------------------------ TCP */
 
-static struct server_transfer *by_id(struct server *s, const struct server_connection *c,
-                                     uint64_t id)
-{
-    for (uint32_t i = 0; i < s->transfer_end; i++) {
-        struct server_transfer *t = s->transfers[i];
-        if (t && t->kind != SERVER_PROBE && t->id == id && t->connection_slot == c->slot &&
-            t->connection_serial == c->serial)
-            return t;
-    }
-    return NULL;
-}
-
 static void look_at_pool(struct server *s, struct server_connection *c)
 {
     if (!c->carried_bulk)
@@ -360,7 +318,7 @@ void server_bulk(struct server *server, struct server_connection *c,
                  const struct wire_message *message)
 {
     assert(server && c && message && message->type == WIRE_BULK);
-    struct server_transfer *t = by_id(server, c, message->id);
+    struct server_transfer *t = server_transfer_by_id(server, c, message->id);
     if (!t || t->kind != SERVER_PUT || t->way != WIRE_WAY_TCP || t->closed)
         return; /* refused or cancelled while this was on its way */
     if (message->offset != t->next || message->length > t->length - t->next) {
@@ -381,7 +339,7 @@ void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message)
 {
     assert(server && c && message && message->type == WIRE_COMMIT);
-    struct server_transfer *t = by_id(server, c, message->id);
+    struct server_transfer *t = server_transfer_by_id(server, c, message->id);
     if (!t || !t->prepared)
         return; /* it took too long, and the client was told */
     if (server_now(server) - t->progress > message->lease && !PLANTED(server_lease_ignored))
@@ -392,7 +350,7 @@ void server_commit(struct server *server, struct server_connection *c,
 /* Bulk in the middle cannot be taken back: then the connection ends. */
 static void end_idle(struct server *s, struct server_transfer *t)
 {
-    struct server_connection *c = owner(s, t);
+    struct server_connection *c = server_transfer_owner(s, t);
     if (t->kind == SERVER_GET && t->way == WIRE_WAY_TCP && c) {
         server_connection_close(s, c, ERR_TIMEOUT, "it does not read");
         return;
@@ -432,9 +390,9 @@ void server_pump_bulk(struct server *server, struct server_connection *c)
 {
     struct server *s = server;
     assert(s && c);
-    for (uint32_t i = 0; i < s->transfer_end; i++) {
-        struct server_transfer *t = s->transfers[i];
-        if (!t || t->kind != SERVER_GET || t->way != WIRE_WAY_TCP || owner(s, t) != c)
+    struct server_walk walk;
+    for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
+        if (t->kind != SERVER_GET || t->way != WIRE_WAY_TCP)
             continue;
         while (t->next < t->length) {
             if (wire_channel_queued(c->channel) >= WIRE_BULK_WATERMARK)
@@ -449,7 +407,7 @@ void server_pump_bulk(struct server *server, struct server_connection *c)
 void server_cancel(struct server *server, struct server_connection *c, uint64_t id)
 {
     assert(server && c);
-    struct server_transfer *t = by_id(server, c, id);
+    struct server_transfer *t = server_transfer_by_id(server, c, id);
     if (!t)
         return;
     if (!PLANTED(server_cancel_ignored))
@@ -461,10 +419,9 @@ void server_cancel(struct server *server, struct server_connection *c, uint64_t 
 void server_orphan(struct server *server, const struct server_connection *c)
 {
     assert(server && c);
-    for (uint32_t i = 0; i < server->transfer_end; i++) {
-        struct server_transfer *t = server->transfers[i];
-        if (!t || t->connection_slot != c->slot || t->connection_serial != c->serial)
-            continue;
+    struct server_walk walk;
+    for (struct server_transfer *t = server_walk(server, c, &walk); t;
+         t = server_walk_on(server, &walk)) {
         t->closed = true;
         if (t->outstanding == 0)
             server_transfer_finish(server, t);
@@ -513,7 +470,7 @@ static void link_broke(struct server *s, const struct server_transfer *t)
     rail_explain(&s->rails[rail], &server_transfer_link(s, t)->pair, t->error, violations);
     snprintf(detail, sizeof detail, "an RDMA %s ended in %s%s",
              t->kind == SERVER_PUT ? "READ" : "WRITE", error_name(t->error), violations);
-    server_link_fail(s, owner(s, t), t->link, t->error, detail);
+    server_link_fail(s, server_transfer_owner(s, t), t->link, t->error, detail);
     server_rail_is_to_blame(s, rail);
 }
 
@@ -526,7 +483,6 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
     if (server_cookie_kind(wc->wr_id) != SERVER_TRANSFER || !t || t->serial != serial)
         return;
     assert(t->outstanding > 0 && s->posts[t->rail] > 0);
-    const bool was_full = s->posts[t->rail] == RAIL_CQ_DEPTH;
     const uint32_t rail = t->rail;
     s->posts[rail]--;
     t->outstanding--;
@@ -541,27 +497,13 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
     /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. */
     bool broke = error && link && link->pair.qp.id == wc->qp.id && t->kind != SERVER_PROBE &&
                  !(error == ERR_FLUSHED && PLANTED(server_flush_ignored));
-    const uint32_t c_serial = t->connection_serial, index = t->link;
+    const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
     if (broke)
         link_broke(s, t);
     else if (t->outstanding == 0)
         go_on(s, t);
-    pump(s, rail, was_full, c_serial, index);
-}
-
-void server_transfers_free(struct server *server)
-{
-    assert(server);
-    for (uint32_t i = 0; i < server->transfer_end; i++) {
-        struct server_transfer *t = server->transfers[i];
-        if (!t)
-            continue;
-        if (t->kind == SERVER_PUT)
-            store_abandon(t->lane->store, t->block);
-        else if (t->kind == SERVER_GET)
-            store_unpin(t->lane->store, t->block);
-        free(t->probe);
-        free(t);
-    }
-    free(server->transfers);
+    pump_waiting(s, rail);
+    struct server_connection *c = server_connection_at(s, c_slot, c_serial);
+    if (c)
+        pump(s, c, index);
 }

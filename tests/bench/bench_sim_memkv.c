@@ -15,6 +15,7 @@
 #include "src/scenario/runner.h"
 #include "src/server/program.h"
 #include "tests/support/reach.h"
+#include "tests/support/two_nodes.h"
 
 #define WORLDS_TO_REACH 1000
 #define RATIO_TO_REACH 1000
@@ -31,19 +32,8 @@ static void check(bool good, const char *what)
 
 static struct testbed *make(uint64_t seed)
 {
-    static struct topology_port port = {.port_num = 1, .network = "ib", .mtu = FABRIC_MTU_4096};
-    static struct topology_device device = {
-        .name = "mlx5_0", .profile = "mlx5", .ports = &port, .port_count = 1};
-    static struct topology_node nodes[] = {
-        {.name = "server", .address = "10.0.0.1", .devices = &device, .device_count = 1},
-        {.name = "client", .address = "10.0.0.2", .devices = &device, .device_count = 1}};
-    static struct topology_subnet subnet = {
-        .name = "ib", .prefix = UINT64_C(0xfe80) << 48, .first_lid = 1};
-    static const struct topology topology = {
-        .subnets = &subnet, .subnet_count = 1, .nodes = nodes, .node_count = 2};
     char detail[TESTBED_DETAIL] = "";
-    const struct testbed_options options = {.seed = seed, .caps = FABRIC_CAPS_ALL};
-    struct testbed *tb = sim_testbed.create(&topology, &options, detail);
+    struct testbed *tb = two_nodes_make("server", "client", seed, detail);
     check(tb != NULL, detail);
     return tb;
 }

@@ -243,6 +243,11 @@ static void the_smaller_mtu_is_used_and_both_are_named(void **state)
                      1);
     assert_int_equal(small_logged(w, PAIR_CLIENT, "MTU differs: 1024 here, 4096 there; 1024 is"),
                      1);
+    small_port(w, PAIR_CLIENT)->attr.lid = 0x30; /* built again: nothing new is to be said */
+    small_async(w, PAIR_CLIENT, FABRIC_ASYNC_LID_CHANGE, 1);
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND / 5));
+    assert_int_equal(small_logged(w, PAIR_SERVER, "MTU differs"), 1);
+    assert_int_equal(small_logged(w, PAIR_CLIENT, "MTU differs"), 1);
     small_world_free(w);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "src/client/program.h"
@@ -164,6 +165,60 @@ static void a_silent_server_is_lost(void **state)
     small_world_free(w);
 }
 
+/* Asks for keys until that server has been asked for one; its operation is `id`. */
+static const struct wire_message *asked(struct small_world *w, const struct rogue *server,
+                                        uint32_t *id)
+{
+    char command[64];
+    const struct wire_message *m = NULL;
+    for (*id = 0; !m && *id < 50; small_run(w, SECOND / 100)) {
+        snprintf(command, sizeof command, "{\"id\":%u,\"op\":\"exists\",\"key\":\"k%u\"}", *id + 1,
+                 *id + 1);
+        ++*id;
+        small_command(w, PAIR_CLIENT, command);
+        small_run(w, SECOND / 100);
+        m = rogue_last(server, WIRE_EXISTS);
+    }
+    assert_non_null(m);
+    return m;
+}
+
+/* MK-I2: a server that talks without an end does not keep the others' answers waiting. */
+static void a_server_that_says_much_lets_others_have_their_turn(void **state)
+{
+    (void)state;
+    static struct rogue many, few;
+    struct small_world *w = small_world_new(3);
+    char mine[32], others[32];
+    uint32_t ids[2];
+    memset(&many, 0, sizeof many);
+    memset(&few, 0, sizeof few);
+    rogue_start(w, PAIR_SERVER, &many, WIRE_SERVER);
+    rogue_start(w, 2, &few, WIRE_SERVER);
+    const char *config = "servers: [\"10.0.0.1:9900\", \"10.0.0.3:9900\"]\ntransport: tcp\n"
+                         "auth_key: " PAIR_KEY "\n";
+    assert_int_equal(small_start(w, PAIR_CLIENT, &memkv_client_program, config), 0);
+    small_run(w, SECOND / 10);
+    const struct wire_message welcome = {
+        .type = WIRE_WELCOME, .lanes = 1, .operations = 9, .max_value = 1 << 20};
+    assert_int_equal(rogue_send(&many, &welcome), 0);
+    assert_int_equal(rogue_send(&few, &welcome), 0);
+    small_run(w, SECOND / 10);
+    const struct wire_message of_many = {.type = WIRE_RESULT, .id = asked(w, &many, &ids[0])->id};
+    const struct wire_message of_few = {.type = WIRE_RESULT, .id = asked(w, &few, &ids[1])->id};
+    const struct wire_message ping = {.type = WIRE_PING};
+    for (uint32_t i = 0; i < 100; i++) { /* all of it is there when the client first looks */
+        assert_int_equal(rogue_send(&many, i == 99 ? &of_many : &ping), 0);
+        if (i == 1)
+            assert_int_equal(rogue_send(&few, &of_few), 0);
+    }
+    snprintf(mine, sizeof mine, "\"id\":%u,", ids[0]);
+    snprintf(others, sizeof others, "\"id\":%u,", ids[1]);
+    assert_non_null(small_until(w, PAIR_CLIENT, others, SECOND));
+    assert_non_null(small_until(w, PAIR_CLIENT, mine, SECOND)); /* after it, and not forgotten */
+    small_world_free(w);
+}
+
 static void another_key_is_named_on_both_sides(void **state)
 {
     (void)state;
@@ -198,6 +253,7 @@ int main(void)
         cmocka_unit_test(without_a_device_it_is_said_and_can_be_forbidden),
         cmocka_unit_test(a_server_without_rdma_is_a_refusal),
         cmocka_unit_test(a_silent_server_is_lost),
+        cmocka_unit_test(a_server_that_says_much_lets_others_have_their_turn),
         cmocka_unit_test(another_key_is_named_on_both_sides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "src/config/client_config.h"
@@ -117,6 +118,52 @@ static void wrong_server_files_are_refused_with_the_place(void **state)
     }
 }
 
+/* MK-D3, MK-K1, CASE-X1. */
+static void settings_that_make_no_sense_are_refused_at_their_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } servers[] = {
+        {"rdma: {devices: [m, n, m]}\n", "config.yaml:2:24: devices: found a port of 'm' twice"},
+        {"rdma: {devices: [\"m:2\", \"m:2\"]}\n", "config.yaml:2:25: devices: found a port"},
+        {"rdma: {devices: [m, \"m:2\"]}\n", "config.yaml:2:21: devices: found a port of 'm'"},
+        {"rdma: {pkey: 0x8000}\n", "config.yaml:2:14: pkey: found 0x8000, which names no"},
+        {"rdma: {pkey: 0x8001, pkey_index: 0}\n", "config.yaml:2:14: found pkey and pkey_index"},
+    };
+    static const struct {
+        const char *text, *expected;
+    } clients[] = {
+        {"rdma_devices: [m, m]\n", "client.yaml:3:19: devices: found a port of 'm' twice"},
+        {"pkey: 0x8000\n", "client.yaml:3:7: pkey: found 0x8000, which names no partition"},
+        {"pkey_index: 0\npkey: 0x8001\n", "client.yaml:4:7: found pkey and pkey_index"},
+    };
+    char text[512];
+    for (size_t i = 0; i < sizeof servers / sizeof servers[0]; i++) {
+        struct server_config c;
+        snprintf(text, sizeof text, "network: {auth_key: " KEY "}\n%s", servers[i].text);
+        assert_false(server(text, &c));
+        has(servers[i].expected);
+    }
+    for (size_t i = 0; i < sizeof clients / sizeof clients[0]; i++) {
+        struct client_config c;
+        snprintf(text, sizeof text, "servers: [\"a:1\"]\nauth_key: " KEY "\n%s", clients[i].text);
+        assert_false(client(text, &c));
+        has(clients[i].expected);
+    }
+}
+
+static void two_ports_of_one_device_are_two_rails(void **state)
+{
+    (void)state;
+    struct server_config c;
+    assert_true(server("network: {auth_key: " KEY "}\n"
+                       "rdma: {devices: [\"m:1\", \"m:2\", n], pkey: 0x0001}\n",
+                       &c));
+    assert_int_equal(c.rdma.device_count, 3);
+    assert_int_equal(c.rdma.pkey, 1);
+}
+
 static void client_files_are_read_and_refused(void **state)
 {
     (void)state;
@@ -178,6 +225,8 @@ int main(void)
         cmocka_unit_test(the_minimal_server_file_is_read),
         cmocka_unit_test(every_server_key_is_known),
         cmocka_unit_test(wrong_server_files_are_refused_with_the_place),
+        cmocka_unit_test(settings_that_make_no_sense_are_refused_at_their_place),
+        cmocka_unit_test(two_ports_of_one_device_are_two_rails),
         cmocka_unit_test(client_files_are_read_and_refused),
         cmocka_unit_test(names_are_near_by_edits),
     };

@@ -11,8 +11,9 @@
 #include "src/server/server.h"
 #include "tests/support/memkv_pair.h"
 #include "tests/support/rogue.h"
+#include "tests/support/small_world_inside.h"
 
-static struct rogue r;
+static struct rogue r, second;
 
 /* The real server, and a rogue client that has shown the key. */
 static struct small_world *met(void)
@@ -85,6 +86,40 @@ static void a_wrong_proof_is_an_authentication_failure(void **state)
         assert_int_equal(small_logged(w, PAIR_SERVER, "auth_failed"), answers);
         small_world_free(w);
     }
+}
+
+/* MK-I2: strangers have places of their own, so they keep nobody out who has the key; and one for
+ * whom there is no place is told so by name. */
+static void a_full_server_serves_whom_it_has_and_tells_the_others(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(3);
+    memset(&r, 0, sizeof r);
+    memset(&second, 0, sizeof second);
+    r.raw = true;
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT); /* a stranger, and it stays one */
+    small_run(w, SECOND / 10);
+    struct server *s = w->nodes[PAIR_SERVER]->state;
+    s->connection_count += SERVER_MAX_CONNECTIONS - 1; /* as many more clients would leave it */
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_non_null(rogue_last(&second, WIRE_WELCOME));
+    assert_false(second.closed);
+    small_stop(w, 2);
+    small_run(w, SECOND / 10);
+    s->connection_count++;
+    memset(&second, 0, sizeof second);
+    rogue_start(w, 2, &second, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    assert_null(rogue_last(&second, WIRE_WELCOME));
+    assert_non_null(rogue_last(&second, WIRE_RESULT));
+    assert_int_equal(rogue_last(&second, WIRE_RESULT)->error, ERR_RESOURCES_EXHAUSTED);
+    assert_true(second.closed);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "all 1024 connections of the server"), 1);
+    assert_false(r.closed);
+    s->connection_count -= SERVER_MAX_CONNECTIONS;
+    small_world_free(w);
 }
 
 /* MK-I2: it costs a bounded time. */
@@ -355,7 +390,6 @@ static void an_idle_transfer_and_a_silent_client_end(void **state)
 static void a_client_that_comes_again_replaces_its_old_self(void **state)
 {
     (void)state;
-    static struct rogue second;
     struct small_world *w = small_world_new(3);
     memset(&r, 0, sizeof r);
     memset(&second, 0, sizeof second);
@@ -402,11 +436,9 @@ static void requests_for_links_are_paced(void **state)
     small_world_free(w);
 }
 
-/* MK-I2: one that talks without an end does not keep the others waiting. */
-static void who_says_much_at_once_lets_others_have_their_turn(void **state)
+/* Two rogue clients, and "key" is stored. */
+static struct small_world *both_met(void)
 {
-    (void)state;
-    static struct rogue second;
     struct small_world *w = small_world_new(3);
     memset(&r, 0, sizeof r);
     memset(&second, 0, sizeof second);
@@ -418,6 +450,14 @@ static void who_says_much_at_once_lets_others_have_their_turn(void **state)
     small_run(w, SECOND / 10);
     const struct wire_message commit = {.type = WIRE_COMMIT, .id = 1, .lease = SECOND};
     assert_int_equal(answer(w, &commit), FABRIC_OK);
+    return w;
+}
+
+/* MK-I2: one that talks without an end does not keep the others waiting. */
+static void who_says_much_at_once_lets_others_have_their_turn(void **state)
+{
+    (void)state;
+    struct small_world *w = both_met();
     for (uint64_t id = 2; id <= 151; id++) { /* all of it is there when the server first looks */
         const struct wire_message m = request(id == 151 ? WIRE_DELETE : WIRE_EXISTS, id);
         assert_int_equal(rogue_send(&r, &m), 0);
@@ -431,18 +471,36 @@ static void who_says_much_at_once_lets_others_have_their_turn(void **state)
     small_world_free(w);
 }
 
-static void one_client_has_a_bounded_number_of_transfers(void **state)
+/* However often it is announced that something waits, it waits for its turn. */
+static void what_was_put_off_is_not_taken_up_before_its_turn(void **state)
+{
+    (void)state;
+    struct small_world *w = both_met();
+    for (uint64_t id = 2; id <= 101; id++) { /* each of them is announced */
+        const struct wire_message m = request(id == 101 ? WIRE_DELETE : WIRE_EXISTS, id);
+        assert_int_equal(rogue_send(&r, &m), 0);
+        if (id == 3)
+            assert_int_equal(rogue_send(&second, &m), 0);
+    }
+    small_run(w, SECOND / 10);
+    assert_int_equal(rogue_last(&second, WIRE_RESULT)->found, 1); /* it was not deleted yet */
+    assert_int_equal(rogue_last(&r, WIRE_RESULT)->id, 101);
+    small_world_free(w);
+}
+
+/* One whose messages are always put off is not silent. */
+static void who_is_taken_up_again_is_heard(void **state)
 {
     (void)state;
     struct small_world *w = met();
-    struct wire_message m = request(WIRE_PUT, 1);
-    m.length = 60;
-    for (uint64_t id = 1; id <= SERVER_CONNECTION_TRANSFERS; id++) {
-        m.id = id;
-        assert_int_equal(rogue_send(&r, &m), 0);
-    }
-    m.id = SERVER_CONNECTION_TRANSFERS + 1;
-    assert_int_equal(answer(w, &m), ERR_QUEUE_FULL);
+    struct server *s = w->nodes[PAIR_SERVER]->state;
+    struct server_connection *c = s->connections[0];
+    small_run(w, 3 * SECOND);
+    assert_true(small_now(w) - c->heard > SECOND);
+    c->resumes = true;
+    server_connection_resume(s, server_cookie(SERVER_RECEIVE, c->slot, c->serial));
+    assert_int_equal(c->heard, small_now(w));
+    assert_false(c->resumes);
     small_world_free(w);
 }
 
@@ -491,7 +549,6 @@ static void a_lane_that_is_not_there_is_refused(void **state)
 static void a_second_member_of_a_pool_replaces_nobody(void **state)
 {
     (void)state;
-    static struct rogue second;
     struct small_world *w = small_world_new(3);
     struct wire_message m = {.type = WIRE_INSTANCE, .instance = {1}};
     memset(&r, 0, sizeof r);
@@ -515,6 +572,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stranger_is_told_nothing),
         cmocka_unit_test(a_wrong_proof_is_an_authentication_failure),
+        cmocka_unit_test(a_full_server_serves_whom_it_has_and_tells_the_others),
         cmocka_unit_test(a_silent_stranger_is_dropped),
         cmocka_unit_test(bytes_that_are_no_frame_end_the_connection),
         cmocka_unit_test(messages_of_servers_are_refused),
@@ -530,7 +588,8 @@ int main(void)
         cmocka_unit_test(a_client_that_comes_again_replaces_its_old_self),
         cmocka_unit_test(requests_for_links_are_paced),
         cmocka_unit_test(who_says_much_at_once_lets_others_have_their_turn),
-        cmocka_unit_test(one_client_has_a_bounded_number_of_transfers),
+        cmocka_unit_test(what_was_put_off_is_not_taken_up_before_its_turn),
+        cmocka_unit_test(who_is_taken_up_again_is_heard),
         cmocka_unit_test(a_connection_serves_the_keys_of_its_lane_only),
         cmocka_unit_test(a_lane_that_is_not_there_is_refused),
         cmocka_unit_test(a_second_member_of_a_pool_replaces_nobody),

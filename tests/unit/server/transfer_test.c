@@ -36,6 +36,33 @@ static void no_more_is_posted_than_the_completion_queue_holds(void **state)
     small_world_free(w);
 }
 
+/* A probe is a post like any other: it waits for room, and a link is up when it has had its turn.
+ */
+static void a_probe_waits_for_room_in_the_completion_queue(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    assert_int_equal(pair_server(w, "devices: [mlx5_0]"), 0);
+    struct server *s = w->nodes[PAIR_SERVER]->state;
+    s->posts[0] = RAIL_CQ_DEPTH; /* as others' posts would leave it */
+    assert_int_equal(pair_client(w, "rdma", ""), 0);
+    for (uint32_t i = 0; i < 40; i++) {
+        small_run(w, SECOND / 1000);
+        assert_true(s->posts[0] <= RAIL_CQ_DEPTH);
+    }
+    struct server_transfer *t = s->waiting[0].first;
+    assert_non_null(t);
+    assert_int_equal(t->kind, SERVER_PROBE);
+    assert_int_equal(t->outstanding, 0);
+    s->posts[0] = RAIL_CQ_DEPTH - 1;
+    assert_ptr_equal(server_transfer_waited(s, 0), t);
+    server_probe_resume(s, t);
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND));
+    s->posts[0] = 0;
+    pair_round(w, "rdma");
+    small_world_free(w);
+}
+
 /* A refused post never left: it is posted again, or it ends by name. */
 static void a_refused_post_is_no_lost_one(void **state)
 {
@@ -59,6 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_more_is_posted_than_the_completion_queue_holds),
+        cmocka_unit_test(a_probe_waits_for_room_in_the_completion_queue),
         cmocka_unit_test(a_refused_post_is_no_lost_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

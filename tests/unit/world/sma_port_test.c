@@ -7,53 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "tests/support/subnet.h"
-
-/* A manager that only asks and listens: at h0 of a leaf with four hosts, h2 at its port 3. */
-struct asker {
-    struct subnet s;
-    struct mad last; /* received */
-    unsigned received;
-    uint16_t slid;
-};
-
-static void hear(void *context, const struct mad *mad, uint16_t slid)
-{
-    struct asker *a = context;
-
-    a->last = *mad;
-    a->slid = slid;
-    a->received++;
-}
-
-static void open_asker(struct asker *a)
-{
-    memset(a, 0, sizeof *a);
-    subnet_open(&a->s);
-    fat_tree_build(a->s.net, &(struct fat_tree_config){.hosts = 4, .radix = 4});
-    a->s.sma = sma_create(a->s.net);
-    sma_set_manager(a->s.sma, subnet_port(&a->s, "h0", 1), hear, a);
-}
-
-static const uint8_t to_switch[] = {1}, to_host[] = {1, 3};
-
-/* Sends along the route and waits; returns the status, 0xFFFF when nobody answers. */
-static uint16_t ask(struct asker *a, uint8_t hops, uint8_t method, uint16_t attribute,
-                    uint32_t modifier, const uint8_t *data)
-{
-    struct mad *mad = mad_new();
-    unsigned before = a->received;
-    uint64_t end = sim_now(a->s.sim) + 1000000;
-
-    mad_begin(mad, MAD_CLASS_SUBN_DIRECTED, method, 1, attribute, modifier);
-    mad_set_route(mad, hops == 1 ? to_switch : to_host, hops);
-    if (data)
-        memcpy(mad_data(mad), data, MAD_SMP_DATA);
-    sma_send(a->s.sma, subnet_port(&a->s, "h0", 1), mad, LID_PERMISSIVE);
-    while (a->received == before && sim_next_time(a->s.sim) < end)
-        sim_step(a->s.sim);
-    return a->received == before ? 0xFFFF : mad_status(&a->last);
-}
+#include "tests/support/sma_asker.h"
 
 /* Reads PortInfo of h2 (or of the switch port), so that a test may change what it is about. */
 static struct mad_port_info present(struct asker *a, uint8_t hops, uint32_t port)

@@ -7,33 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "tests/support/subnet.h"
-
-/* A manager that only asks and listens: at h0 of a leaf with four hosts, h2 at its port 3. */
-struct asker {
-    struct subnet s;
-    struct mad last; /* received */
-    unsigned received;
-    uint16_t slid;
-};
-
-static void hear(void *context, const struct mad *mad, uint16_t slid)
-{
-    struct asker *a = context;
-
-    a->last = *mad;
-    a->slid = slid;
-    a->received++;
-}
-
-static void open_asker(struct asker *a)
-{
-    memset(a, 0, sizeof *a);
-    subnet_open(&a->s);
-    fat_tree_build(a->s.net, &(struct fat_tree_config){.hosts = 4, .radix = 4});
-    a->s.sma = sma_create(a->s.net);
-    sma_set_manager(a->s.sma, subnet_port(&a->s, "h0", 1), hear, a);
-}
+#include "tests/support/sma_asker.h"
 
 #define MS UINT64_C(1000000)
 
