@@ -131,12 +131,8 @@ demo: ## install what is missing, build, show the scenarios and a real server, s
 	@ci/deps check
 	@ci/demo
 
-docs/troubleshooting.md: $(B)/memkv # the table of errors, for people
-	@{ echo '<!-- SPDX-License-Identifier: Apache-2.0 -->'; echo '# Troubleshooting'; echo; \
-	   echo 'Every named error. Made by `make docs` from src/fabric/errors.def; `memkv explain NAME`'; \
-	   echo 'says the same.'; echo; $(B)/memkv explain --markdown; } > $@
-
-docs: docs/troubleshooting.md ## make the pages that are generated
+docs: all ## make the pages that come from the programs: manual, troubleshooting, runbook tables
+	@ci/docs
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
