@@ -138,13 +138,15 @@ static const struct yaml_field operation_fields[] = {
     FIELD(count, NUMBER, 1, 1000),
     {"namespace", YAML_TYPE_STRING, offsetof(struct raw_operation, operation.name_space), 1, 200,
      NULL, NULL, false},
+    FIELD(auth_key, STRING, 1, 200),
     {0},
 };
 #undef FIELD
 
 /* In the order of enum operation_parameter. */
-static const char *const parameter_names[] = {"key",        "size",    "seed",  "file",     "path",
-                                              "block_size", "timeout", "count", "namespace"};
+static const char *const parameter_names[] = {"key",       "size",       "seed",    "file",
+                                              "path",      "block_size", "timeout", "count",
+                                              "namespace", "auth_key"};
 
 static bool read_operation(struct scenario_reader *reader, const struct operation_word *word,
                            const struct yaml_value *value, struct scenario_step *step)

@@ -58,6 +58,7 @@ enum operation_parameter {
     OPERATION_TIMEOUT = 64, /* allowed everywhere */
     OPERATION_COUNT = 128,
     OPERATION_NAMESPACE = 256,
+    OPERATION_AUTH_KEY = 512,
 };
 
 struct operation_word {
@@ -66,8 +67,8 @@ struct operation_word {
     const char *help;
 };
 
-#define OPERATION_PARAMETERS 9
-#define OPERATION_WORD_COUNT 11
+#define OPERATION_PARAMETERS 10
+#define OPERATION_WORD_COUNT 13
 extern const struct operation_word operation_words[OPERATION_WORD_COUNT];
 
 /* Null when there is none. */
