@@ -4,6 +4,9 @@
 VARIANT ?= release
 B := build/$(VARIANT)
 CC := $(if $(filter default,$(origin CC)),gcc,$(CC))
+ifeq ($(VARIANT),fuzz)
+override CC := $(or $(FUZZ_CC),clang) # only clang brings the fuzzer
+endif
 PKG_CONFIG ?= pkg-config
 
 # ---- Flags -----------------------------------------------------------------------------------
@@ -18,7 +21,8 @@ OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fn
 OPT_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 OPT_cov     := -O0 -g --coverage
 OPT_planted := -O1 -g -DMEMKV_PLANTED
-VARIANTS := release debug o0 asan tsan cov planted
+OPT_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+VARIANTS := release debug o0 asan tsan cov planted fuzz
 ifeq ($(filter $(VARIANT),$(VARIANTS)),)
 $(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
 endif
@@ -44,8 +48,9 @@ CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
 UNIT_SRC := $(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null))
 BENCH_SRC := $(wildcard tests/bench/*.c)
 SHOW_SRC := $(wildcard tests/show/*.c)
+FUZZ_SRC := $(wildcard tests/fuzz/*.c)
 ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
-           $(BENCH_SRC) $(SHOW_SRC)
+           $(BENCH_SRC) $(SHOW_SRC) $(FUZZ_SRC)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 HOUSE := $(B)/libhouse.a
@@ -53,6 +58,7 @@ PROGRAMS := $(patsubst programs/%.c,$(B)/%,$(PROGRAM_SRC))
 UNIT := $(patsubst %.c,$(B)/%,$(UNIT_SRC))
 BENCH := $(patsubst %.c,$(B)/%,$(BENCH_SRC))
 SHOW := $(patsubst %.c,$(B)/%,$(SHOW_SRC))
+FUZZ := $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
 # One suite; each fabric that runs it adds its bench.
 CONFORMANCE_KIT := $(filter-out %_bench.c,$(CONFORMANCE_SRC))
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$(B)/tests/conformance/conformance \
@@ -82,7 +88,7 @@ endif
 
 # ---- What people type ------------------------------------------------------------------------
 .PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
-        demo docs install clean fresh list-tests FORCE
+        demo docs fuzz install clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) ## build programs and library (VARIANT=release|asan|planted|...)
 
@@ -103,6 +109,11 @@ coverage: ## run the tests with coverage and hold the floors of coverage/floors
 	@ci/deps coverage
 	@ci/coverage
 
+SECONDS = 10
+fuzz: ## feed the fuzz targets (TARGET=frames for one of them, SECONDS=10 each)
+	@ci/deps fuzz
+	@ci/fuzz $(TARGET) --seconds $(SECONDS)
+
 planted: ## every planted bug must turn a test red (ARGS="NAME..." for some of them)
 	@ci/deps check
 	@ci/planted $(ARGS)
@@ -120,12 +131,8 @@ demo: ## install what is missing, build, show the scenarios and a real server, s
 	@ci/deps check
 	@ci/demo
 
-docs/troubleshooting.md: $(B)/memkv # the table of errors, for people
-	@{ echo '<!-- SPDX-License-Identifier: Apache-2.0 -->'; echo '# Troubleshooting'; echo; \
-	   echo 'Every named error. Made by `make docs` from src/fabric/errors.def; `memkv explain NAME`'; \
-	   echo 'says the same.'; echo; $(B)/memkv explain --markdown; } > $@
-
-docs: docs/troubleshooting.md ## make the pages that are generated
+docs: all ## make the pages that come from the programs: manual, troubleshooting, runbook tables
+	@ci/docs
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
@@ -222,6 +229,11 @@ $(UNIT) $(BENCH) $(SHOW): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUS
 	$(call say,LD $@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
+
+$(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
+	$(call say,LD $@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
 # These run the programs.
 $(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)

@@ -117,7 +117,7 @@ def has_scenarios(variant):
         any(proc.ROOT.glob("scenarios/**/*.yaml"))
 
 
-def run_scenarios(variant, path="scenarios", timeout=600, env=None):
+def run_scenarios(variant, path="scenarios", timeout=1800, env=None):
     """Runs scenario files on the simulator; their last line gives the counts."""
     report = Report(path)
     ran = proc.run([f"build/{variant}/memkv-scenario", "run", path, "--fabric", "sim"],

@@ -92,6 +92,7 @@ struct client_link {
     uint32_t probe_epoch;
     uint32_t revoked;    /* generation in which a window was revoked under a request */
     bool probed_again;   /* after the first failure of its probe */
+    uint64_t lost_at;    /* ns; when it last ended in silence and no other was up */
     uint8_t server_rail; /* once accepted */
     uint64_t up_since;   /* ns */
     struct rail_said said, said_again, said_notes;

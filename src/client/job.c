@@ -85,6 +85,8 @@ static const char *read_sizes(struct client_job *job)
         return "size: a number of bytes is expected";
     if (!whole(r, "seed", 0, INT64_MAX, &job->seed))
         return "seed: a whole number is expected";
+    if (!whole(r, "or_seed", 0, INT64_MAX, &job->or_seed) || (job->has_or_seed && !job->has_seed))
+        return "or_seed: a whole number beside seed is expected";
     if (!whole(r, "block_size", 1, CLIENT_MAX_VALUE, &job->block_size))
         return "block_size: 1 to 16 MiB are expected";
     if ((job->kind == JOB_PUT || job->kind == JOB_GET_FILE ||
@@ -106,6 +108,7 @@ static const char *read_request(const struct program *p, struct client_job *job)
     job->prefix = json_string_value(json_object_get(r, "namespace"));
     job->block_size = 65536;
     job->has_seed = json_object_get(r, "seed") != NULL;
+    job->has_or_seed = json_object_get(r, "or_seed") != NULL;
     if (!job->key && !job_is_batch(job))
         return "key: a string of 1 to 255 bytes is expected";
     if (job_is_file(job) && (!*job->key || strlen(job->key) > CLIENT_MAX_KEY - 12))
@@ -251,8 +254,11 @@ static void report_contents(const struct client_job *job, json_t *answer)
         json_object_set_new(answer, "blocks", json_integer(job->blocks));
     if (job->kind == JOB_EXISTS && !job->error)
         json_object_set_new(answer, "found", json_boolean(job->found));
-    if (job->error == ERR_BUFFER_TOO_SMALL)
+    if (job->error == ERR_BUFFER_TOO_SMALL) {
         json_object_set_new(answer, "needed", json_integer((json_int_t)job->needed));
+        if (job->kind == JOB_GET && !job->has_seed)
+            json_object_set_new(answer, "written", json_boolean(job->written));
+    }
     if (job_is_batch(job))
         report_batch(job, answer);
 }

@@ -63,8 +63,8 @@ struct client_job {
     enum job_kind kind;
     enum job_stage stage;
     const char *op, *key, *path, *prefix;
-    uint64_t size, seed, block_size, timeout; /* bytes, bytes, ns */
-    bool has_seed;
+    uint64_t size, seed, or_seed, block_size, timeout; /* bytes, bytes, ns */
+    bool has_seed, has_or_seed;
 
     uint8_t *data; /* the file: read, or to be written */
     uint64_t length;
@@ -84,6 +84,7 @@ struct client_job {
     bool differs;
     uint64_t differs_at; /* the first byte */
     uint64_t needed;     /* bytes, after buffer_too_small */
+    bool written;        /* into a buffer that is too small */
     enum fabric_error error;
     char detail[CLIENT_DETAIL];
 };

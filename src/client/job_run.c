@@ -9,7 +9,8 @@
 #include "src/fabric/planted.h"
 
 #define PAGE 4096u
-#define LINE 256u /* bytes of made contents that one hash begins */
+#define LINE 256u      /* bytes of made contents that one hash begins */
+#define UNTOUCHED 0xa5 /* what a buffer holds before a get whose contents nobody knows */
 #define STEP UINT64_C(0x9e3779b97f4a7c15)
 
 /* The same bytes on every machine. */
@@ -162,6 +163,8 @@ static bool run_one(struct program *p, struct client_job *job)
     r.memory = part->buffer->memory;
     if (r.kind == CLIENT_PUT && length)
         fill_block(job, job->next, r.data);
+    else if (job->kind == JOB_GET && !job->has_seed)
+        memset(r.data, UNTOUCHED, (size_t)length);
     enum fabric_error error = client_submit(p->client, &r, 1, NULL);
     if (error) {
         part->buffer->taken = false;
@@ -238,8 +241,14 @@ static void compare_made(struct client_job *job, uint32_t block, const uint8_t *
         job_fail(job, ERR_RESOURCES_EXHAUSTED, "no memory to compare with");
         return;
     }
-    job_fill(made, expected, job->seed + block);
-    compare(job, block, found, length, made);
+    if (job->has_or_seed)
+        job_fill(made, expected, job->or_seed + block);
+    bool other = job->has_or_seed && length == expected &&
+                 (PLANTED(client_or_seed_blind) || memcmp(found, made, (size_t)length) == 0);
+    if (!other) {
+        job_fill(made, expected, job->seed + block);
+        compare(job, block, found, length, made);
+    }
     free(made);
 }
 
@@ -267,6 +276,15 @@ static struct job_part *part_of(struct client_job *job, uint32_t block)
     return NULL;
 }
 
+static bool untouched(const uint8_t *data, uint64_t length)
+{
+    for (uint64_t i = 0; i < length; i++) {
+        if (data[i] != UNTOUCHED)
+            return false;
+    }
+    return true;
+}
+
 static void take_result(struct client_job *job, uint32_t block,
                         const struct client_completion *done, const uint8_t *data)
 {
@@ -278,6 +296,8 @@ static void take_result(struct client_job *job, uint32_t block,
     }
     if (done->error) {
         job->needed = job->error ? job->needed : done->length;
+        if (job->kind == JOB_GET && done->error == ERR_BUFFER_TOO_SMALL)
+            job->written = !job->has_seed && !untouched(data, job->size);
         job_fail(job, done->error, done->detail);
         return;
     }

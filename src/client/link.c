@@ -336,6 +336,26 @@ static bool is_no_fault(struct client_link *l, const struct wire_message *m)
     return true;
 }
 
+/* The last rail ended in silence, after which an `auto` client would stay on TCP. What it was only
+ * a probe can name (MK-F3); but a path that fails again and again is no way to serve. */
+static bool is_probed_first(struct client *c, struct client_peer *p, uint32_t rail,
+                            enum fabric_error error)
+{
+    struct client_link *l = &p->links[rail];
+    const uint64_t now = client_now(c);
+    if (c->config.transport != CONFIG_TRANSPORT_AUTO || l->state != CLIENT_LINK_UP ||
+        error != ERR_RETRY_EXCEEDED || PLANTED(client_lost_unprobed))
+        return false;
+    for (uint32_t i = 0; i < c->rail_count; i++) {
+        if (i != rail && p->links[i].state == CLIENT_LINK_UP)
+            return false;
+    }
+    bool again = l->lost_at && now - l->lost_at < RAIL_SETTLED;
+    l->lost_at = now;
+    l->probed_again = true; /* one probe: that is the second time that it meets silence */
+    return !again;
+}
+
 /* What failed over a link may be the first that tells of a change of our port (MK-C4). */
 static void look_after_failure(struct client *c, uint32_t rail, enum fabric_error error)
 {
@@ -388,8 +408,11 @@ void client_link_refused(struct client *c, struct client_peer *p, const struct w
                  l->state == CLIENT_LINK_UP ? "connection lost:" : "RDMA refused:",
                  error_name(m->error), detail, more);
     l->peer_waits = is_peer_waiting(m->error);
+    bool probed = is_probed_first(c, p, m->rail, m->error);
     client_link_end(c, p, m->rail, m->error, detail, true);
     look_after_failure(c, m->rail, m->error);
+    if (probed)
+        client_link_begin(c, p, m->rail);
     client_peer_judge(c, p);
 }
 

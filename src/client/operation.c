@@ -436,6 +436,8 @@ void client_operation_result(struct client *c, struct client_peer *p, const stru
         return; /* of an attempt that is over */
     op->found = m->found != 0;
     op->needed = m->error == ERR_BUFFER_TOO_SMALL ? m->length : 0;
+    if (PLANTED(client_small_buffer_written) && m->error == ERR_BUFFER_TOO_SMALL)
+        op->data[0] = 0;
     op->prepared = op->doubt = op->bound = false; /* what the server says now it says for good */
     if (m->error) {
         client_attempt_end(c, op, m->error, m->detail, is_retriable(m->error));

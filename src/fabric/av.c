@@ -265,7 +265,8 @@ static enum fabric_error choose_infiniband_grh(struct question *q)
 {
     bool here = (q->local->flags & FABRIC_PORT_GRH_REQUIRED) != 0;
     bool there = (q->peer->flags & FABRIC_PORT_GRH_REQUIRED) != 0;
-    if (!here && (!there || PLANTED(fabric_av_grh_of_peer_ignored)))
+    if (!here && (!there || PLANTED(fabric_av_grh_of_peer_ignored)) &&
+        !PLANTED(fabric_av_grh_unasked))
         return FABRIC_OK;
     uint8_t ours = infiniband_gid(q->local), theirs = infiniband_gid(q->peer);
     if (ours == q->local->gid_count || theirs == q->peer->gid_count)

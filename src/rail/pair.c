@@ -64,14 +64,6 @@ enum fabric_error rail_pair_resolve(struct rail *rail, struct rail_pair *pair,
     return error;
 }
 
-static uint32_t pkey_violations(const struct rail *rail)
-{
-    struct fabric_port_attr attr;
-    bool known = rail->device.id && !rail->device_lost &&
-                 fabric_port_query(rail->fabric, rail->device, rail->port_num, &attr) == FABRIC_OK;
-    return known ? attr.bad_pkey_cntr : rail->bad_pkey_cntr;
-}
-
 enum fabric_error rail_pair_connect(struct rail *rail, struct rail_pair *pair,
                                     const struct fabric_path *path, uint32_t peer_qp_num,
                                     uint32_t peer_psn)
@@ -94,7 +86,8 @@ enum fabric_error rail_pair_connect(struct rail *rail, struct rail_pair *pair,
         .rnr_retry = RAIL_RNR_RETRY,
         .max_rd_atomic = path->max_rd_atomic,
     };
-    pair->bad_pkey_cntr = pkey_violations(rail);
+    uint32_t growth;
+    pair->bad_pkey_cntr = rail_pkey_violations(rail, &growth);
     enum fabric_error error = fabric_qp_modify(rail->fabric, pair->qp, &to_rtr);
     if (!error)
         error = fabric_qp_modify(rail->fabric, pair->qp, &to_rts);
@@ -118,7 +111,8 @@ void rail_explain(const struct rail *rail, const struct rail_pair *pair, enum fa
     out[0] = '\0';
     if (error != ERR_RETRY_EXCEEDED || PLANTED(rail_violations_unread))
         return;
-    uint32_t grown = pkey_violations(rail) - pair->bad_pkey_cntr;
+    uint32_t since_ready;
+    uint32_t grown = rail_pkey_violations(rail, &since_ready) - pair->bad_pkey_cntr;
     if (PLANTED(rail_violations_stuck))
         grown = 0;
     snprintf(out, RAIL_EXPLAIN, "; %u P_Key violations at the %s's port", grown,

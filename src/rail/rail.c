@@ -195,6 +195,8 @@ bool rail_judge_silently(struct rail *rail)
         return false;
     }
     uint32_t generation = rail->address.generation + 1;
+    if (verdict.state == RAIL_READY && rail->state != RAIL_READY)
+        rail->bad_pkey_cntr_ready = rail->bad_pkey_cntr;
     rail->only_gids = rail->state == RAIL_READY && verdict.state == RAIL_READY &&
                       epoch == rail->epoch && same_but_gids(&verdict.address, &rail->address);
     rail->before = rail->address;
@@ -214,6 +216,19 @@ bool rail_judge(struct rail *rail)
     if (changed)
         rail_say(rail);
     return changed;
+}
+
+uint32_t rail_pkey_violations(const struct rail *rail, uint32_t *growth)
+{
+    struct fabric_port_attr attr;
+    assert(rail && growth);
+    bool known = rail->device.id && !rail->device_lost && rail->port_num &&
+                 !PLANTED(rail_violations_stale) &&
+                 fabric_port_query(rail->fabric, rail->device, rail->port_num, &attr) == FABRIC_OK;
+    uint32_t total = known ? attr.bad_pkey_cntr : rail->bad_pkey_cntr;
+    uint32_t before = PLANTED(rail_growth_is_total) ? 0 : rail->bad_pkey_cntr_ready;
+    *growth = rail->ever_ready ? total - before : 0; /* the counter goes round */
+    return total;
 }
 
 bool rail_concerned(struct rail *rail, const struct fabric_async *event)

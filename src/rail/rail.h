@@ -53,8 +53,9 @@ struct rail {
     struct fabric_port_address before;  /* the last change of it */
     bool only_gids;                     /* the last change: READY all along, on the same device */
     uint64_t reregistrations;           /* events after which nothing had changed */
-    uint32_t bad_pkey_cntr;
-    struct fabric_dcb dcb; /* of an Ethernet port, as it was last told */
+    uint32_t bad_pkey_cntr;             /* at the last look */
+    uint32_t bad_pkey_cntr_ready;       /* when it became READY last */
+    struct fabric_dcb dcb;              /* of an Ethernet port, as it was last told */
     bool noticed, capped_said, limited_said, dcb_said; /* what was said once */
     bool device_lost; /* DEVICE_FATAL, or a call said so: it is closed at the next look */
 };
@@ -82,6 +83,10 @@ bool rail_path_stands(const struct rail *rail, struct fabric_path *path);
 bool rail_concerned(struct rail *rail, const struct fabric_async *event);
 /* rail_judge after such an event; counts one after which nothing had changed. */
 bool rail_judge_event(struct rail *rail, const struct fabric_async *event);
+
+/* The P_Key violations that the port has counted by now, or at the last look where the device does
+ * not answer; in *growth those since the rail became READY last: 0 before it ever was (MK-D6). */
+uint32_t rail_pkey_violations(const struct rail *rail, uint32_t *growth);
 
 const char *rail_state_name(enum rail_state state);
 

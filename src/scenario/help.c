@@ -150,6 +150,7 @@ static void help_operation(FILE *out, const struct operation_word *word)
                                              "timeout: 1 s",
                                              "count: 8",
                                              "namespace: tenant/",
+                                             "or_seed: 2",
                                              "auth_key: " KEY_EXAMPLE};
     fprintf(out, "%s: %s\n\n  %s: {node: NODE", word->name, word->help, word->name);
     for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {

@@ -110,6 +110,7 @@ const struct help_field help_fields[] = {
     {"key", "of an operation: the block's key, 1 to 255 bytes"},
     {"size", "of an operation: bytes, such as 64 KiB"},
     {"seed", "of put and get: what the contents are made of; get then compares them"},
+    {"or_seed", "of get: another seed, whose contents are as good as those of the first"},
     {"file", "of an operation: a file of this machine, relative to the scenario"},
     {"path", "of an operation: a file that is on the node already"},
     {"namespace", "of an operation: a text that goes before its key"},

@@ -194,6 +194,8 @@ static char *command_text(const struct scenario_operation *operation, size_t id)
         json_object_set_new(command, "size", json_integer((json_int_t)operation->size));
     if (operation->has_seed)
         json_object_set_new(command, "seed", json_integer((json_int_t)operation->seed));
+    if (operation->has_or_seed)
+        json_object_set_new(command, "or_seed", json_integer((json_int_t)operation->or_seed));
     if (operation->count)
         json_object_set_new(command, "count", json_integer((json_int_t)operation->count));
     if (operation->name_space)

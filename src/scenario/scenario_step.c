@@ -138,6 +138,7 @@ static const struct yaml_field operation_fields[] = {
     FIELD(count, NUMBER, 1, 1000),
     {"namespace", YAML_TYPE_STRING, offsetof(struct raw_operation, operation.name_space), 1, 200,
      NULL, NULL, false},
+    FIELD(or_seed, NUMBER, 0, 0),
     FIELD(auth_key, STRING, 1, 200),
     {0},
 };
@@ -146,7 +147,7 @@ static const struct yaml_field operation_fields[] = {
 /* In the order of enum operation_parameter. */
 static const char *const parameter_names[] = {"key",       "size",       "seed",    "file",
                                               "path",      "block_size", "timeout", "count",
-                                              "namespace", "auth_key"};
+                                              "namespace", "or_seed",    "auth_key"};
 
 static bool read_operation(struct scenario_reader *reader, const struct operation_word *word,
                            const struct yaml_value *value, struct scenario_step *step)
@@ -182,6 +183,12 @@ static bool read_operation(struct scenario_reader *reader, const struct operatio
     }
     step->operation = raw.operation;
     step->operation.has_seed = mapping && yaml_find(value, "seed");
+    step->operation.has_or_seed = mapping && yaml_find(value, "or_seed");
+    if (step->operation.has_or_seed && !step->operation.has_seed) {
+        yaml_complain(reader->errors, yaml_mark(yaml_find(value, "or_seed")),
+                      "%s: 'or_seed' goes with 'seed'", word->name);
+        return false;
+    }
     step->action = SCENARIO_OPERATION;
     step->node = yaml_text(raw.node);
     return scenario_check_node(reader, raw.node);

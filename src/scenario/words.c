@@ -144,7 +144,8 @@ const struct fault_word fault_words[TESTBED_WORD_COUNT] = {
 const struct operation_word operation_words[OPERATION_WORD_COUNT] = {
     {"put", OPERATION_KEY | OPERATION_SIZE, OPERATION_SEED | OPERATION_NAMESPACE,
      "stores generated contents"},
-    {"get", OPERATION_KEY | OPERATION_SIZE, OPERATION_SEED | OPERATION_NAMESPACE,
+    {"get", OPERATION_KEY | OPERATION_SIZE,
+     OPERATION_SEED | OPERATION_OR_SEED | OPERATION_NAMESPACE,
      "reads a value, and compares it when a seed is given"},
     {"exists", OPERATION_KEY, OPERATION_NAMESPACE, "asks whether a key is there"},
     {"delete", OPERATION_KEY, OPERATION_NAMESPACE, "removes a key"},

@@ -58,7 +58,8 @@ enum operation_parameter {
     OPERATION_TIMEOUT = 64, /* allowed everywhere */
     OPERATION_COUNT = 128,
     OPERATION_NAMESPACE = 256,
-    OPERATION_AUTH_KEY = 512,
+    OPERATION_OR_SEED = 512,
+    OPERATION_AUTH_KEY = 1024,
 };
 
 struct operation_word {
@@ -67,7 +68,7 @@ struct operation_word {
     const char *help;
 };
 
-#define OPERATION_PARAMETERS 10
+#define OPERATION_PARAMETERS 11
 #define OPERATION_WORD_COUNT 13
 extern const struct operation_word operation_words[OPERATION_WORD_COUNT];
 

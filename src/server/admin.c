@@ -98,6 +98,7 @@ static void fill_rails(const struct server *s, char names[RAIL_MAX][FABRIC_NAME_
 {
     for (uint32_t i = 0; i < s->rail_count; i++) {
         const struct rail *r = &s->rails[i];
+        uint32_t growth;
         snprintf(names[i], sizeof names[i], "%s:%u", r->name, r->port_num);
         out->rails[out->rail_count++] = (struct admin_rail){
             .name = names[i],
@@ -105,7 +106,7 @@ static void fill_rails(const struct server *s, char names[RAIL_MAX][FABRIC_NAME_
             .reason = error_name(r->reason),
             .read_bytes = s->read.rail_bytes[i],
             .write_bytes = s->written.rail_bytes[i],
-            .pkey_violations = r->bad_pkey_cntr,
+            .pkey_violations = rail_pkey_violations(r, &growth),
         };
     }
 }

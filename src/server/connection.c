@@ -150,7 +150,7 @@ void server_connection_close(struct server *server, struct server_connection *c,
     s->connections[c->slot] = NULL;
     s->connection_count--;
     s->stranger_count -= !c->said_ready;
-    bool reset = error != FABRIC_OK && error != ERR_PEER_GONE;
+    bool reset = error != FABRIC_OK && error != ERR_PEER_GONE && error != ERR_UNSUPPORTED_VERSION;
     if (c->unsent && !reset)
         wire_channel_flush(c->channel);
     wire_channel_close(c->channel, reset);
@@ -370,6 +370,20 @@ static bool put_off(struct server *s, struct server_connection *c)
     return c->resumes;
 }
 
+static const char *why_ended(enum fabric_error error)
+{
+    switch (error) {
+    case ERR_PEER_GONE:
+        return "it left";
+    case ERR_AUTH_FAILED:
+        return "it has another key than this server";
+    case ERR_UNSUPPORTED_VERSION:
+        return "it speaks a newer version than this server";
+    default:
+        return "the stream is ended";
+    }
+}
+
 /* So many messages in a row, then the others' turn. */
 static void receive(struct server *s, struct server_connection *c)
 {
@@ -384,10 +398,7 @@ static void receive(struct server *s, struct server_connection *c)
         bool got = false;
         enum fabric_error error = wire_channel_next(c->channel, &m, &got);
         if (error) {
-            const char *why = error == ERR_PEER_GONE     ? "it left"
-                              : error == ERR_AUTH_FAILED ? "it has another key than this server"
-                                                         : "the stream is ended";
-            server_connection_close(s, c, error, why);
+            server_connection_close(s, c, error, why_ended(error));
             return;
         }
         if (!c->said_ready && wire_channel_is_ready(c->channel) && !welcome(s, c))

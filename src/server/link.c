@@ -72,6 +72,8 @@ bool server_link_fail(struct server *server, struct server_connection *c, uint32
                              .generation = l->generation,
                              .error = rail_mirror(error)};
     snprintf(m.detail, sizeof m.detail, "%s", detail);
+    if (was_up && error == ERR_RETRY_EXCEEDED) /* what the next probe finds is no accident */
+        l->small_only = SERVER_SMALL_ONLY - SERVER_SMALL_ONLY_LOST;
     server_link_drop(s, c, link);
     s->counters.refused_links += !was_up;
     s->refused[error] += !was_up;

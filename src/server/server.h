@@ -40,6 +40,7 @@
 #define SERVER_TRANSFER_IDLE (30ull * 1000000000ull)  /* ns without progress */
 #define SERVER_PROBE_SMALL 64u                        /* bytes of a probe's first packet */
 #define SERVER_SMALL_ONLY 4u                          /* such probes in a row are no accident */
+#define SERVER_SMALL_ONLY_LOST 1u                     /* nor so many after a link met silence */
 #define SERVER_MESSAGES 64u                           /* taken from one connection in a row */
 #define SERVER_LINK_BURST 16u                         /* requests for a link in a row, and then */
 #define SERVER_LINK_INTERVAL (100ull * 1000000ull)    /* one in so many ns */

@@ -8,11 +8,15 @@
 
 #include "src/fabric/planted.h"
 
+#define STORE_STEP 64u /* blocks that a PUT may evict, or more if they are smaller than itself */
+#define STORE_LOOKS 65536u /* blocks whose eviction is considered for one PUT that does not fit */
+
 struct store_block {
     uint64_t offset, length, hash;
     struct store_block *chain;         /* next in the bucket */
     struct store_block *newer, *older; /* order of last use */
     uint32_t pins;
+    bool given;   /* its room is free already */
     bool visible; /* in the index and in the order of use */
     uint8_t key_length;
     uint8_t key[STORE_MAX_KEY];
@@ -26,6 +30,7 @@ struct store {
     struct store_block **buckets;
     size_t bucket_count; /* a power of two */
     struct store_block *newest, *oldest;
+    bool evicting; /* from start_percent down to stop_percent */
     uint64_t blocks, evictions, refusals;
 };
 
@@ -147,7 +152,8 @@ static void order_front(struct store *s, struct store_block *b)
 static void release(struct store *s, struct store_block *b)
 {
     assert(!b->visible && b->pins == 0);
-    slab_give(&s->slab, b->offset, b->length);
+    if (!b->given)
+        slab_give(&s->slab, b->offset, b->length);
     free(b);
 }
 
@@ -180,47 +186,62 @@ static bool evict_one(struct store *s)
     return true;
 }
 
-/* MK-J3: eviction begins at start_percent, so that a PUT rarely waits for it. */
-static uint64_t most_used(const struct store *s, uint64_t size)
+/* The oldest that are not in use give their room until a run of `size` bytes is free; those go, or
+ * take it again when no eviction makes the run: a refusal changes nothing. */
+static bool make_run(struct store *s, uint64_t size)
+{
+    uint32_t given = 0;
+    struct store_block *b = s->init.evicts ? s->oldest : NULL;
+    for (; b && given < STORE_LOOKS && !slab_fits(&s->slab, size); b = b->newer) {
+        if (b->pins && !PLANTED(store_evicts_pinned))
+            continue;
+        slab_give(&s->slab, b->offset, b->length);
+        b->given = true;
+        given++;
+    }
+    bool fits = slab_fits(&s->slab, size);
+    for (struct store_block *newer, *each = s->oldest; each && given; each = newer) {
+        newer = each->newer;
+        if (!each->given)
+            continue;
+        given--;
+        if (fits || PLANTED(store_evicts_in_vain)) {
+            hide(s, each);
+            s->evictions++;
+        } else {
+            slab_retake(&s->slab, each->offset, each->length);
+            each->given = false;
+        }
+    }
+    return fits;
+}
+
+/* MK-J3: eviction begins above start_percent and goes on down to stop_percent, so that a PUT rarely
+ * waits for it; in steps, so that no PUT makes others wait. A step frees more than a PUT took. */
+static void evict_some(struct store *s, uint64_t taken)
 {
     uint64_t start = s->slab.capacity * s->init.start_percent / 100;
     uint64_t stop = s->slab.capacity * s->init.stop_percent / 100;
-    bool begins = s->slab.used + size > (PLANTED(store_start_ignored) ? s->slab.capacity : start);
-    if (!s->init.evicts || !begins)
-        return UINT64_MAX;
-    return stop > size ? stop - size : 0;
-}
-
-/* How many of the oldest must go until a run of `size` bytes is free and no more than `most` are
- * used, on a copy: a refusal changes nothing. False when no eviction makes the run. */
-static bool plan(const struct store *s, uint64_t size, uint64_t most, uint32_t *evictions)
-{
-    struct slab copy;
-    *evictions = 0;
-    if (!slab_copy(&s->slab, &copy))
-        return false;
-    struct store_block *b = s->init.evicts ? s->oldest : NULL;
-    for (; b && (copy.used > most || !slab_fits(&copy, size)); b = b->newer) {
-        if (b->pins && !PLANTED(store_evicts_pinned))
-            continue;
-        slab_give(&copy, b->offset, b->length);
-        ++*evictions;
+    uint64_t before = s->slab.used;
+    if (s->slab.used > start && !PLANTED(store_start_ignored))
+        s->evicting = s->init.evicts;
+    for (uint32_t i = 0; s->evicting && s->slab.used > stop; i++) {
+        bool enough = i >= STORE_STEP && before - s->slab.used > 2 * taken;
+        if ((enough && !PLANTED(store_evicts_at_once)) || !evict_one(s))
+            return;
     }
-    bool fits = slab_fits(&copy, size);
-    slab_destroy(&copy);
-    return fits;
+    s->evicting = false;
 }
 
 static bool take(struct store *s, uint64_t length, uint64_t *offset)
 {
-    uint64_t size = slab_rounded(length), most = most_used(s, size);
-    uint32_t evictions = 0;
-    bool needed = s->slab.used > most || !slab_fits(&s->slab, size);
-    if (needed && !plan(s, size, most, &evictions) && !PLANTED(store_evicts_in_vain))
+    uint64_t size = slab_rounded(length);
+    if (!slab_fits(&s->slab, size) && !make_run(s, size))
         return false;
-    while (evictions-- && evict_one(s))
-        continue;
-    return slab_take(&s->slab, length, offset);
+    if (!slab_take(&s->slab, length, offset))
+        return false;
+    evict_some(s, size);
+    return true;
 }
 
 enum fabric_error store_reserve(struct store *store, const void *key, size_t key_length,

@@ -147,7 +147,8 @@ enum fabric_error wire_channel_next(struct wire_channel *channel, struct wire_me
                                       c->chunk_end - c->chunk_at, &taken);
         c->chunk_at += taken;
         /* The handshake answers by itself, also when it ends here. */
-        bool answers = error ? error == ERR_AUTH_FAILED : !was_ready;
+        bool last = error == ERR_AUTH_FAILED || error == ERR_UNSUPPORTED_VERSION;
+        bool answers = error ? last : !was_ready;
         enum fabric_error sent = answers ? wire_channel_flush(c) : FABRIC_OK;
         if (error || sent)
             return error ? error : sent;

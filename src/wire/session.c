@@ -21,6 +21,7 @@ enum kind {
     KIND_CHALLENGE = 2, /* role, nonce, the server's proof */
     KIND_PROOF = 3,     /* the client's proof */
     KIND_RECORD = 4,    /* frames, then a MAC over header and frames */
+    KIND_REFUSAL = 5,   /* no body: the server's version is lower than that of HELLO */
 };
 
 enum state {
@@ -94,7 +95,8 @@ static enum fabric_error queue_plain(struct wire_session *s, enum kind kind, con
     if (!reserve(&s->out, WIRE_HEADER_BYTES + length))
         return ERR_RESOURCES_EXHAUSTED;
     put_header(s->out.data + s->out.used, kind, length, 0);
-    memcpy(s->out.data + s->out.used + WIRE_HEADER_BYTES, body, length);
+    if (length)
+        memcpy(s->out.data + s->out.used + WIRE_HEADER_BYTES, body, length);
     s->out.used += WIRE_HEADER_BYTES + length;
     return FABRIC_OK;
 }
@@ -286,6 +288,13 @@ static enum kind expected_kind(const struct wire_session *s, size_t *length)
     }
 }
 
+/* The only word of a server of an earlier version that a newer client is sure to understand. */
+static bool is_refusal(const struct wire_session *s, const struct header *h)
+{
+    return s->state == WAIT_CHALLENGE && h->kind == KIND_REFUSAL && h->version > 0 &&
+           h->length == 0 && h->sequence == 0;
+}
+
 /* Everything is judged from the header alone, before a byte of the body is waited for. */
 static enum fabric_error read_header(const struct wire_session *s, struct header *out)
 {
@@ -298,7 +307,7 @@ static enum fabric_error read_header(const struct wire_session *s, struct header
     out->sequence = wire_get(&r, 8);
     if (!magic)
         return ERR_FRAME_INVALID;
-    if (out->version > WIRE_VERSION)
+    if (out->version > WIRE_VERSION || (!reserved && is_refusal(s, out)))
         return ERR_UNSUPPORTED_VERSION;
     if (out->length > WIRE_MAX_BODY && !PLANTED(wire_length_unbounded))
         return ERR_FRAME_TOO_LARGE;
@@ -352,8 +361,12 @@ static enum fabric_error take_whole(struct wire_session *s, const struct header 
     return error;
 }
 
+/* Without memory for it the client is told nothing. */
 static enum fabric_error broken(struct wire_session *s, enum fabric_error error)
 {
+    if (error == ERR_UNSUPPORTED_VERSION && s->state == WAIT_HELLO &&
+        !PLANTED(wire_version_refused_silently))
+        (void)queue_plain(s, KIND_REFUSAL, NULL, 0);
     if (error)
         s->state = BROKEN;
     return error;

@@ -45,8 +45,9 @@ bool wire_session_is_ready(const struct wire_session *session);
 bool wire_session_is_challenged(const struct wire_session *session);
 
 /* Takes `length` bytes that arrived; takes less when a message waits to be fetched: *taken. Errors
- * end the session: auth_failed, replayed, frame_invalid, frame_too_large, unsupported_version,
- * resources_exhausted. */
+ * end the session: auth_failed, replayed, frame_invalid, frame_too_large, unsupported_version (of
+ * either end: a server that finds the client's too high has its own version to send, and the client
+ * that gets this says the same), resources_exhausted. */
 enum fabric_error wire_session_feed(struct wire_session *session, const uint8_t *data,
                                     size_t length, size_t *taken);
 /* The next message, if *got. It is valid until the next call on this session. Errors: as feed. */

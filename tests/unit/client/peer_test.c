@@ -165,6 +165,26 @@ static void a_silent_server_is_lost(void **state)
     small_world_free(w);
 }
 
+/* MK-H4: an operation names it at once, and it is logged once. */
+static void an_older_server_is_named(void **state)
+{
+    (void)state;
+    static struct rogue old;
+    static const uint8_t refusal[20] = {'M', 'K', 'V', '1', 1, 5};
+    struct small_world *w = small_world_new(2);
+    memset(&old, 0, sizeof old);
+    old.raw = true;
+    rogue_start(w, PAIR_SERVER, &old, WIRE_SERVER);
+    assert_int_equal(pair_client(w, "tcp", ""), 0);
+    small_run(w, SECOND / 100);
+    rogue_send_bytes(&old, refusal, sizeof refusal);
+    small_run(w, SECOND / 100);
+    pair_has(pair_do(w, "\"op\":\"exists\",\"key\":\"k\""),
+             "\"class\":\"refused:unsupported_version\"");
+    assert_int_equal(small_logged(w, PAIR_CLIENT, "unsupported_version: cannot connect"), 1);
+    small_world_free(w);
+}
+
 /* Asks for keys until that server has been asked for one; its operation is `id`. */
 static const struct wire_message *asked(struct small_world *w, const struct rogue *server,
                                         uint32_t *id)
@@ -253,6 +273,7 @@ int main(void)
         cmocka_unit_test(without_a_device_it_is_said_and_can_be_forbidden),
         cmocka_unit_test(a_server_without_rdma_is_a_refusal),
         cmocka_unit_test(a_silent_server_is_lost),
+        cmocka_unit_test(an_older_server_is_named),
         cmocka_unit_test(a_server_that_says_much_lets_others_have_their_turn),
         cmocka_unit_test(another_key_is_named_on_both_sides),
     };

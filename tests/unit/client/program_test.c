@@ -71,6 +71,34 @@ static void a_whole_file_is_put_and_verified(void **state)
     small_world_free(w);
 }
 
+static void a_get_takes_the_contents_of_either_seed_and_of_no_third_one(void **state)
+{
+    (void)state;
+    struct small_world *w = pair_new("auto");
+    pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":5000,\"seed\":6");
+    const char *line =
+        pair_do(w, "\"op\":\"get\",\"key\":\"k\",\"size\":5000,\"seed\":7,\"or_seed\":6");
+    pair_has(line, "\"equal\":true");
+    line = pair_do(w, "\"op\":\"get\",\"key\":\"k\",\"size\":5000,\"seed\":6,\"or_seed\":7");
+    pair_has(line, "\"equal\":true");
+    line = pair_do(w, "\"op\":\"get\",\"key\":\"k\",\"size\":5000,\"seed\":7,\"or_seed\":8");
+    pair_has(line, "\"equal\":false");
+    line = pair_do(w, "\"op\":\"get\",\"key\":\"k\",\"size\":5000,\"or_seed\":6");
+    pair_has(line, "invalid_argument");
+    small_world_free(w);
+}
+
+static void a_get_into_too_small_a_buffer_says_whether_it_was_written_into(void **state)
+{
+    (void)state;
+    struct small_world *w = pair_new("auto");
+    pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":5000,\"seed\":6");
+    const char *line = pair_do(w, "\"op\":\"get\",\"key\":\"k\",\"size\":4999");
+    pair_has(line, "\"needed\":5000");
+    pair_has(line, "\"written\":false");
+    small_world_free(w);
+}
+
 /* What storage still reads into is left to the fabric; what it has given back is not. */
 static void a_stop_in_the_middle_of_a_read_leaves_the_buffer_to_the_fabric(void **state)
 {
@@ -118,7 +146,9 @@ static void status_shows_rails_links_and_counters(void **state)
     (void)state;
     struct small_world *w = pair_new("auto");
     pair_round(w, "rdma");
+    small_port(w, PAIR_CLIENT)->attr.bad_pkey_cntr = 3;
     const char *line = pair_do(w, "\"op\":\"status\"");
+    pair_has(line, "\"pkey_violations\":3,\"pkey_violations_growth\":3");
     pair_has(line, "\"state\":\"ready\"");
     pair_has(line, "\"transport\":\"rc\"");
     pair_has(line, "\"rdma_bytes\":200000");
@@ -145,6 +175,8 @@ int main(void)
         cmocka_unit_test(blocks_go_over_rc_and_come_back),
         cmocka_unit_test(tcp_by_choice_makes_no_queue_pair_and_no_warning),
         cmocka_unit_test(a_whole_file_is_put_and_verified),
+        cmocka_unit_test(a_get_takes_the_contents_of_either_seed_and_of_no_third_one),
+        cmocka_unit_test(a_get_into_too_small_a_buffer_says_whether_it_was_written_into),
         cmocka_unit_test(a_stop_in_the_middle_of_a_read_leaves_the_buffer_to_the_fabric),
         cmocka_unit_test(what_is_wrong_with_a_command_is_said),
         cmocka_unit_test(status_shows_rails_links_and_counters),

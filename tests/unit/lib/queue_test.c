@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,6 +193,25 @@ static void a_request_ends_with_its_timeout(void **state)
     close(silent);
 }
 
+static void closing_gives_back_the_memory_of_what_is_open(void **state)
+{
+    char address[64];
+    struct memkv_queue *q;
+    struct memkv_memory *memory;
+    uint8_t *block = malloc(SIZE);
+    (void)state;
+    int silent = lib_server_silent(address);
+    assert_int_equal(memkv_queue_open(lib_server_options(address, NULL), &q, &error), 0);
+    assert_int_equal(memkv_queue_memory_register(q, block, SIZE, &memory, &error), 0);
+    struct memkv_request r[] = {request(MEMKV_GET, "k", block, SIZE),
+                                request(MEMKV_PUT, "k", written, SIZE)};
+    r[0].memory = memory;
+    assert_int_equal(memkv_queue_submit(q, r, 2, NULL, &error), 0);
+    memkv_queue_close(q);
+    free(block); /* who touches it now is found by the address sanitizer */
+    close(silent);
+}
+
 static void more_than_can_be_open_are_refused_and_change_nothing(void **state)
 {
     static struct memkv_request r[MEMKV_MAX_OPEN];
@@ -326,6 +346,7 @@ int main(void)
         T(the_descriptor_tells_of_what_was_refused_at_once),
         T(a_cancelled_request_completes_once),
         T(a_request_ends_with_its_timeout),
+        T(closing_gives_back_the_memory_of_what_is_open),
         T(more_than_can_be_open_are_refused_and_change_nothing),
         T(a_request_that_makes_no_sense_refuses_the_whole_batch),
         T(registered_memory_is_used_within_its_bounds_and_not_given_up_in_use),

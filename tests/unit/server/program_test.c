@@ -131,6 +131,28 @@ static void a_full_store_refuses_or_makes_room(void **state)
     small_world_free(w);
 }
 
+/* MK-D6: read when somebody asks, not when the port was looked at last. */
+static void status_shows_the_violations_and_their_growth(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    struct small_port *p = small_port(w, PAIR_SERVER);
+    p->attr.bad_pkey_cntr = 40;
+    assert_int_equal(pair_server(w, ""), 0);
+    pair_has(status(w), "\"pkey_violations\":40,\"pkey_violations_growth\":0");
+    p->attr.bad_pkey_cntr = 45;
+    pair_has(status(w), "\"pkey_violations\":45,\"pkey_violations_growth\":5");
+    p->attr.state = FABRIC_PORT_DOWN;
+    small_async(w, PAIR_SERVER, FABRIC_ASYNC_PORT_ERR, 1);
+    small_run(w, SECOND / 100);
+    p->attr.state = FABRIC_PORT_ACTIVE;
+    small_async(w, PAIR_SERVER, FABRIC_ASYNC_PORT_ACTIVE, 1);
+    small_run(w, SECOND / 100);
+    p->attr.bad_pkey_cntr = 47;
+    pair_has(status(w), "\"pkey_violations\":47,\"pkey_violations_growth\":2");
+    small_world_free(w);
+}
+
 static void what_is_wrong_at_the_start_is_said(void **state)
 {
     (void)state;
@@ -192,6 +214,7 @@ int main(void)
         cmocka_unit_test(an_empty_partition_refuses_rdma_until_the_table_changes),
         cmocka_unit_test(a_client_that_speaks_no_rdma_sees_the_same_blocks),
         cmocka_unit_test(a_full_store_refuses_or_makes_room),
+        cmocka_unit_test(status_shows_the_violations_and_their_growth),
         cmocka_unit_test(what_is_wrong_at_the_start_is_said),
         cmocka_unit_test(many_operations_at_once_share_a_queue_pair),
     };

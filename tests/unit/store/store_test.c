@@ -150,6 +150,31 @@ static void eviction_begins_at_seventy_percent_with_the_least_recently_used(void
     store_destroy(s);
 }
 
+/* MK-I2: nobody waits for a PUT that makes room for many. */
+static void eviction_goes_in_steps_down_to_where_it_stops(void **state)
+{
+    (void)state;
+    struct store *s = make(1000, true);
+    struct store_counts n;
+    char key[16];
+    for (int i = 0; i < 700; i++) {
+        snprintf(key, sizeof key, "k%d", i);
+        put(s, key, "x");
+    }
+    const uint64_t evictions[] = {64, 102, 102}; /* 701 - 64 = 637; 638 - 38 = 600 */
+    for (int i = 0; i < 3; i++) {
+        snprintf(key, sizeof key, "more%d", i);
+        put(s, key, "x");
+        store_counts(s, &n);
+        assert_int_equal(n.evictions, evictions[i]);
+    }
+    struct store_block *b = reserve(s, "large", 300 * SLAB_ALIGN); /* 901 */
+    store_counts(s, &n);
+    assert_int_equal(n.used, 600 * SLAB_ALIGN); /* a step is as large as what it is for */
+    store_abandon(s, b);
+    store_destroy(s);
+}
+
 static void what_is_being_read_is_never_evicted(void **state)
 {
     (void)state;
@@ -208,6 +233,7 @@ static void a_refusal_evicts_nothing(void **state)
     store_counts(s, &counts);
     assert_int_equal(counts.blocks, 10);
     assert_int_equal(counts.evictions, 0);
+    assert_int_equal(counts.used, 10 * SLAB_ALIGN);
     assert_int_equal(store_reserve(s, "x", 1, 5 * SLAB_ALIGN, &b), 0); /* before the pinned one */
     store_abandon(s, b);
     store_unpin(s, pinned);
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test(deleting_twice_is_fine),
         cmocka_unit_test(a_full_store_refuses_by_name),
         cmocka_unit_test(eviction_begins_at_seventy_percent_with_the_least_recently_used),
+        cmocka_unit_test(eviction_goes_in_steps_down_to_where_it_stops),
         cmocka_unit_test(what_is_being_read_is_never_evicted),
         cmocka_unit_test(many_keys_are_all_found),
         cmocka_unit_test(a_refusal_evicts_nothing),

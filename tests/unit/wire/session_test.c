@@ -381,10 +381,45 @@ static void a_higher_version_is_refused_by_name(void **state)
     memcpy(bytes, wire_session_pending(p.client, &length), 61);
     bytes[4] = WIRE_VERSION + 1;
     assert_int_equal(wire_session_feed(p.server, bytes, 61, &taken), ERR_UNSUPPORTED_VERSION);
+    static const uint8_t refusal[WIRE_HEADER_BYTES] = {'M', 'K', 'V', '1', 1, 5};
+    const uint8_t *told = wire_session_pending(p.server, &length);
+    assert_int_equal(length, sizeof refusal);
+    assert_memory_equal(told, refusal, sizeof refusal);
+    assert_int_equal(wire_session_feed(p.client, told, length, &taken), ERR_UNSUPPORTED_VERSION);
     close_pair(&p);
     p = open_pair(shared, shared);
     bytes[4] = 0;
     assert_int_equal(wire_session_feed(p.server, bytes, 61, &taken), ERR_FRAME_INVALID);
+    close_pair(&p);
+}
+
+/* A refusal is for a client that waits for a challenge, has no body, and nothing else has its kind.
+ */
+static void a_refusal_is_taken_only_where_it_belongs(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        uint8_t value;
+    } wrong[] = {{4, 0}, {6, 1}, {11, 1}, {19, 1}};
+    size_t taken;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct pair p = open_pair(shared, shared);
+        uint8_t bytes[WIRE_HEADER_BYTES] = {'M', 'K', 'V', '1', 1, 5};
+        bytes[wrong[i].at] = wrong[i].value;
+        assert_int_equal(wire_session_feed(p.client, bytes, sizeof bytes, &taken),
+                         ERR_FRAME_INVALID);
+        close_pair(&p);
+    }
+    const uint8_t refusal[WIRE_HEADER_BYTES] = {'M', 'K', 'V', '1', 1, 5};
+    struct pair p = open_pair(shared, shared);
+    assert_int_equal(wire_session_feed(p.server, refusal, sizeof refusal, &taken),
+                     ERR_FRAME_INVALID);
+    close_pair(&p);
+    p = open_pair(shared, shared);
+    shake(&p, 100);
+    assert_int_equal(wire_session_feed(p.client, refusal, sizeof refusal, &taken),
+                     ERR_FRAME_INVALID);
     close_pair(&p);
 }
 
@@ -475,6 +510,7 @@ int main(void)
         cmocka_unit_test(every_altered_byte_of_the_handshake_is_noticed),
         cmocka_unit_test(a_client_with_the_second_key_is_let_in),
         cmocka_unit_test(a_higher_version_is_refused_by_name),
+        cmocka_unit_test(a_refusal_is_taken_only_where_it_belongs),
         cmocka_unit_test(a_length_is_bounded_by_its_header_alone),
         cmocka_unit_test(a_truncated_record_is_named),
         cmocka_unit_test(a_peer_that_does_not_read_costs_bounded_memory),
