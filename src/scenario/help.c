@@ -137,12 +137,21 @@ static void help_fault(FILE *out, const struct fault_word *word)
             capability_text(bit_of(word->cap)));
 }
 
+#define KEY_EXAMPLE "0f0e0d0c0b0a09080706050403020100f0e0d0c0b0a090807060504030201000"
+
 static void help_operation(FILE *out, const struct operation_word *word)
 {
-    static const char *const parameters[] = {"key: a",       "size: 64 KiB", "seed: 1",
-                                             "file: PATH",   "path: /data",  "block_size: 64 KiB",
-                                             "timeout: 1 s", "count: 8",     "namespace: tenant/",
-                                             "or_seed: 2"};
+    static const char *const parameters[] = {"key: a",
+                                             "size: 64 KiB",
+                                             "seed: 1",
+                                             "file: PATH",
+                                             "path: /data",
+                                             "block_size: 64 KiB",
+                                             "timeout: 1 s",
+                                             "count: 8",
+                                             "namespace: tenant/",
+                                             "or_seed: 2",
+                                             "auth_key: " KEY_EXAMPLE};
     fprintf(out, "%s: %s\n\n  %s: {node: NODE", word->name, word->help, word->name);
     for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         unsigned bit = 1u << i;

@@ -140,7 +140,7 @@ const struct help_field help_fields[] = {
     {"sl", "of sl_map: the service level"},
     {"vl", "of sl_map: its virtual lane"},
     {"bytes_per_second", "of tcp_slow: what a control stream carries"},
-    {"namespace", "of an operation: a prefix that the client puts before its keys"},
+    {"auth_key", "of reload: the new key of the cluster, 64 hexadecimal digits"},
     {"for", "of nothing: how long"},
 };
 const size_t help_field_count = sizeof help_fields / sizeof help_fields[0];

@@ -200,6 +200,8 @@ static char *command_text(const struct scenario_operation *operation, size_t id)
         json_object_set_new(command, "count", json_integer((json_int_t)operation->count));
     if (operation->name_space)
         json_object_set_new(command, "namespace", json_string(operation->name_space));
+    if (operation->auth_key)
+        json_object_set_new(command, "auth_key", json_string(operation->auth_key));
     if (operation->timeout)
         json_object_set_new(command, "timeout_ms",
                             json_integer((json_int_t)(operation->timeout / 1000000)));

@@ -86,6 +86,7 @@ struct scenario_operation {
     const char *key, *file, *path; /* file: on the driver's machine, relative to the scenario */
     uint64_t size, seed, or_seed, block_size, timeout, count;
     const char *name_space;
+    const char *auth_key; /* 64 hexadecimal digits */
     bool has_seed, has_or_seed;
 };
 

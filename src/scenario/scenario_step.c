@@ -139,6 +139,7 @@ static const struct yaml_field operation_fields[] = {
     {"namespace", YAML_TYPE_STRING, offsetof(struct raw_operation, operation.name_space), 1, 200,
      NULL, NULL, false},
     FIELD(or_seed, NUMBER, 0, 0),
+    FIELD(auth_key, STRING, 1, 200),
     {0},
 };
 #undef FIELD
@@ -146,7 +147,7 @@ static const struct yaml_field operation_fields[] = {
 /* In the order of enum operation_parameter. */
 static const char *const parameter_names[] = {"key",       "size",       "seed",    "file",
                                               "path",      "block_size", "timeout", "count",
-                                              "namespace", "or_seed"};
+                                              "namespace", "or_seed",    "auth_key"};
 
 static bool read_operation(struct scenario_reader *reader, const struct operation_word *word,
                            const struct yaml_value *value, struct scenario_step *step)

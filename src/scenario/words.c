@@ -162,6 +162,8 @@ const struct operation_word operation_words[OPERATION_WORD_COUNT] = {
     {"get_file", OPERATION_KEY | OPERATION_SIZE | OPERATION_PATH, OPERATION_BLOCK_SIZE,
      "reads blocks into a file of the node"},
     {"status", 0, 0, "asks the node's program how it is"},
+    {"drain", 0, 0, "a server takes no new work and finishes what is under way, as at SIGTERM"},
+    {"reload", OPERATION_AUTH_KEY, 0, "a server takes another key, as at SIGHUP"},
 };
 
 const struct fault_word *fault_word_by_name(const char *name)

@@ -59,6 +59,7 @@ enum operation_parameter {
     OPERATION_COUNT = 128,
     OPERATION_NAMESPACE = 256,
     OPERATION_OR_SEED = 512,
+    OPERATION_AUTH_KEY = 1024,
 };
 
 struct operation_word {
@@ -67,8 +68,8 @@ struct operation_word {
     const char *help;
 };
 
-#define OPERATION_PARAMETERS 10
-#define OPERATION_WORD_COUNT 11
+#define OPERATION_PARAMETERS 11
+#define OPERATION_WORD_COUNT 13
 extern const struct operation_word operation_words[OPERATION_WORD_COUNT];
 
 /* Null when there is none. */
