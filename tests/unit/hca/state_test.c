@@ -199,6 +199,7 @@ static void forget_hosts(const struct hca_state *s)
     }
 }
 
+/* HA-2.8 */
 static void the_same_calls_leave_the_same_bytes_wherever_the_arena_lies(void **state)
 {
     (void)state;
@@ -255,6 +256,7 @@ static void another_mapping_reads_what_the_engine_knows(void **state)
     pair_gone(&p, shared);
 }
 
+/* HA-2.8 */
 static void another_mapping_posts_completes_and_revokes(void **state)
 {
     (void)state;

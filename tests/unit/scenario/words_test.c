@@ -8,6 +8,7 @@
 
 #include "src/scenario/words.h"
 
+/* HA-4.3 */
 static void every_fault_word_has_a_name_a_place_and_help(void **state)
 {
     (void)state;

@@ -11,6 +11,7 @@
 #include "src/fabric/gid.h"
 #include "tests/support/little_net.h"
 
+/* HA-2.1 */
 static void nodes_are_found_by_name_and_index(void **state)
 {
     struct sim *sim = sim_create(1);

@@ -27,6 +27,7 @@ static void note(void *object, uint64_t arg)
     log->times[log->count++] = sim_now(log->sim);
 }
 
+/* HA-2.5 */
 static void events_run_in_order_of_time(void **state)
 {
     struct log log = {.sim = sim_create(7)};
@@ -42,6 +43,7 @@ static void events_run_in_order_of_time(void **state)
     sim_destroy(log.sim);
 }
 
+/* HA-2.5 */
 static void events_of_one_time_run_as_they_were_scheduled(void **state)
 {
     struct log log = {.sim = sim_create(7)};
