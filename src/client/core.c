@@ -83,7 +83,8 @@ static bool begin(struct client *c)
         client_rail_report(c, i);
     }
     for (uint32_t i = 0; i < c->config.server_count; i++) {
-        c->servers[i].seed = placement_seed(c->config.servers[i]);
+        c->servers[i].seed =
+            PLANTED(client_placement_by_position) ? i : placement_seed(c->config.servers[i]);
         if (!client_pool_get(c, i, 0, 0))
             return false;
     }
@@ -203,7 +204,8 @@ static void take_async(struct client *c, const struct fabric_async *async)
         if (!rail_concerned(&c->rails[i], async))
             continue;
         client_rail_look(c, i, async);
-        judge_refusals_again(c, i);
+        if (!PLANTED(client_refusal_cached))
+            judge_refusals_again(c, i);
     }
 }
 

@@ -231,6 +231,16 @@ static void send_batch(struct client *c, const struct client_peer *p, uint32_t b
     }
 }
 
+/* A server READs what is put and WRITEs what is got: the other right is not lent (MK-A4). */
+static uint32_t access_of(const struct client_operation *op)
+{
+    assert(op);
+    if (op->type != WIRE_PUT)
+        return FABRIC_ACCESS_REMOTE_WRITE;
+    return FABRIC_ACCESS_REMOTE_READ |
+           (PLANTED(client_put_lent_writable) ? FABRIC_ACCESS_REMOTE_WRITE : 0u);
+}
+
 static void send_over(struct client *c, struct client_operation *op, enum wire_way way)
 {
     op->id = ++c->next_id;
@@ -248,8 +258,7 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
         enum fabric_error error = client_memory_for(c, op);
         if (!error)
             error = client_buffer_lend(
-                c, &op->memory->buffer, op->rail, offset_of(op), wanted_length(op),
-                op->type == WIRE_PUT ? FABRIC_ACCESS_REMOTE_READ : FABRIC_ACCESS_REMOTE_WRITE,
+                c, &op->memory->buffer, op->rail, offset_of(op), wanted_length(op), access_of(op),
                 client_cookie(CLIENT_WINDOW, op->slot, op->serial), &op->window);
         if (error)
             not_lent(c, op, error);

@@ -342,7 +342,7 @@ static void fall_back(struct client *c, struct client_peer *p)
         detail = r->state == RAIL_READY ? l->detail : r->detail;
     }
     p->fell_back = true;
-    p->may_return = never_ready(c, p);
+    p->may_return = never_ready(c, p) || PLANTED(client_fallback_returns);
     if (is_said(c, p))
         return;
     c->counters.fallbacks += !PLANTED(client_fallback_uncounted);

@@ -44,7 +44,7 @@ enum fabric_gid_scope fabric_gid_scope(const union fabric_gid *gid)
         return FABRIC_GID_SCOPE_NONE;
     if (raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80)
         return FABRIC_GID_SCOPE_LINK_LOCAL;
-    if ((raw[0] & 0xfe) == 0xfc)
+    if ((raw[0] & 0xfe) == 0xfc && !PLANTED(fabric_gid_unique_local_routable))
         return FABRIC_GID_SCOPE_UNIQUE_LOCAL;
     return FABRIC_GID_SCOPE_ROUTABLE;
 }

@@ -128,10 +128,11 @@ static bool pkey_by_index(struct rail *rail, struct rail_verdict *v, uint32_t le
 {
     uint32_t index = PLANTED(rail_pkey_index_zero) ? 0 : (uint32_t)rail->config->pkey_index;
     uint16_t pkey = 0;
+    bool past = PLANTED(rail_pkey_index_past_by_one) ? index > length : index >= length;
     enum fabric_error error =
-        index >= length ? ERR_PKEY_INDEX_RANGE
-                        : fabric_pkey_query(rail->fabric, rail->device, v->port_num, index, &pkey);
-    if (index >= length) {
+        past ? ERR_PKEY_INDEX_RANGE
+             : fabric_pkey_query(rail->fabric, rail->device, v->port_num, index, &pkey);
+    if (past) {
         conclude(v, RAIL_REFUSED, ERR_PKEY_INDEX_RANGE,
                  "found pkey_index %u; the table has %u entries", index, length);
         return false;
@@ -227,7 +228,8 @@ static void fill_address(struct rail *rail, struct rail_verdict *v,
     a->port_guid = attr->port_guid;
     a->flags = attr->flags;
     if (rail->role == RAIL_SERVER)
-        a->max_rd_atomic = rail->attr.max_init_rd_atomic;
+        a->max_rd_atomic = PLANTED(rail_read_depth_confused) ? rail->attr.max_rd_atomic
+                                                             : rail->attr.max_init_rd_atomic;
     else
         a->max_dest_rd_atomic = rail->attr.max_rd_atomic;
 }

@@ -255,9 +255,12 @@ bool rail_concerned(struct rail *rail, const struct fabric_async *event)
         if (PLANTED(rail_reregister_ignored))
             return false;
         break;
+    case FABRIC_ASYNC_SM_CHANGE:
+        if (PLANTED(rail_sm_change_ignored))
+            return false;
+        break;
     case FABRIC_ASYNC_PORT_ACTIVE:
     case FABRIC_ASYNC_PORT_ERR:
-    case FABRIC_ASYNC_SM_CHANGE:
     case FABRIC_ASYNC_GID_CHANGE:
         break;
     default:

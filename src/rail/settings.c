@@ -14,7 +14,8 @@ static void ignored_on_infiniband(struct rail *rail, uint8_t port_num,
                                   const struct fabric_port_attr *attr)
 {
     const struct config_rdma *c = rail->config;
-    if (c->gid_index >= 0 && !(attr->flags & FABRIC_PORT_GRH_REQUIRED))
+    bool used = (attr->flags & FABRIC_PORT_GRH_REQUIRED) && !PLANTED(rail_gid_index_called_ignored);
+    if (c->gid_index >= 0 && !used)
         rail_log(rail->fabric, FABRIC_LOG_INFO,
                  "%s port %u: gid_index is ignored on InfiniBand without a GRH", rail->name,
                  port_num);

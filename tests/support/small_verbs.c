@@ -387,10 +387,12 @@ void small_arrive(struct small_world *w, struct small_node *n, const struct smal
     struct small_qp *r = q->state == FABRIC_QPS_RTS ? reaches(n, q, &peer) : NULL;
     uint32_t mtu = fabric_mtu_bytes(q->rtr.path_mtu);
     uint32_t packet = post->sge.length < mtu ? post->sge.length : mtu;
+    bool too_long =
+        (w->link_mtu && packet > w->link_mtu) || (read && w->answer_mtu && packet > w->answer_mtu);
     uint8_t *memory = NULL;
     if (q->state == FABRIC_QPS_ERR)
         status = FABRIC_WC_WR_FLUSH_ERR;
-    else if (!r || (w->link_mtu && packet > w->link_mtu))
+    else if (!r || too_long)
         status = FABRIC_WC_RETRY_EXC_ERR;
     else if (r->rtr.path_mtu != q->rtr.path_mtu)
         status = FABRIC_WC_REM_INV_REQ_ERR;

@@ -253,6 +253,11 @@ void small_link_mtu(struct small_world *w, uint32_t bytes)
     w->link_mtu = bytes;
 }
 
+void small_answer_mtu(struct small_world *w, uint32_t bytes)
+{
+    w->answer_mtu = bytes;
+}
+
 void small_cut(struct small_world *w, uint32_t node, bool cut)
 {
     w->nodes[node]->cut = cut;
@@ -496,4 +501,14 @@ uint64_t small_iova(const struct small_world *w, uint32_t node)
             return n->mrs[i].init.iova;
     }
     return 0;
+}
+
+uint32_t small_rights(const struct small_world *w, uint32_t node)
+{
+    uint32_t rights = 0;
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        const struct small_window *window = &w->nodes[node]->windows[i];
+        rights |= window->open ? window->access : 0;
+    }
+    return rights;
 }

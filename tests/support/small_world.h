@@ -37,6 +37,8 @@ struct fabric *small_fabric(struct small_world *w, uint32_t node);
 void small_no_device(struct small_world *w, uint32_t node);
 /* A wire between that discards longer packets; 0: none. */
 void small_link_mtu(struct small_world *w, uint32_t bytes);
+/* The same for what comes back to who READs, and for nothing else. */
+void small_answer_mtu(struct small_world *w, uint32_t bytes);
 /* Packets of a node are lost from now on. */
 void small_cut(struct small_world *w, uint32_t node, bool cut);
 /* RDMA takes so long from now on, ns; and then so long until it is told. */
@@ -86,6 +88,8 @@ uint32_t small_logged(const struct small_world *w, uint32_t node, const char *te
 uint64_t small_now(const struct small_world *w);
 /* Where the region that was registered first lies for peers. */
 uint64_t small_iova(const struct small_world *w, uint32_t node);
+/* FABRIC_ACCESS_ rights that the open windows of a node give, all together. */
+uint32_t small_rights(const struct small_world *w, uint32_t node);
 /* Open queue pairs, windows and streams of a node. */
 uint32_t small_open(const struct small_world *w, uint32_t node, const char *what);
 

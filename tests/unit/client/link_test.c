@@ -278,6 +278,28 @@ static uint32_t refused_links(struct small_world *w)
     return (uint32_t)strtoul(at + strlen("\"refused_links\":"), NULL, 10);
 }
 
+/* MK-F3, MK-B5: the way back counts as much, and so does what comes back. */
+static void a_probe_looks_at_the_way_back(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    small_answer_mtu(w, 2048);
+    assert_int_equal(pair_server(w, ""), 0);
+    assert_int_equal(pair_client(w, "rdma", ""), 0);
+    small_run(w, 3 * SECOND);
+    pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":100000,\"seed\":1"),
+             "\"class\":\"refused:path_mtu_smaller\"");
+    assert_int_equal(small_logged(w, PAIR_CLIENT, "connected over RC"), 0);
+    small_world_free(w);
+    w = small_world_new(2);
+    small_corrupt(w, 2); /* both WRITEs of one probe */
+    assert_int_equal(pair_server(w, ""), 0);
+    assert_int_equal(pair_client(w, "rdma", ""), 0);
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", 3 * SECOND));
+    assert_int_equal(refused_links(w), 1);
+    small_world_free(w);
+}
+
 /* MK-F3: it is concluded from packets, so it is looked at again: seldom, and at once when a port
  * has an event; and one large packet that passes takes it back. */
 static void a_smaller_link_is_looked_at_again(void **state)
@@ -455,6 +477,7 @@ int main(void)
         cmocka_unit_test(a_refusal_is_judged_again_on_reregistration),
         cmocka_unit_test(the_smaller_mtu_is_used_and_both_are_named),
         cmocka_unit_test(a_smaller_link_between_is_named_by_the_probe),
+        cmocka_unit_test(a_probe_looks_at_the_way_back),
         cmocka_unit_test(a_smaller_link_is_looked_at_again),
         cmocka_unit_test(a_dead_pair_is_built_again),
         cmocka_unit_test(a_dead_path_is_never_called_connected),

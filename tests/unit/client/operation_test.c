@@ -39,6 +39,25 @@ static void a_failure_is_reported_only_when_nothing_can_land(void **state)
     }
 }
 
+/* MK-A4: a PUT is READ and a GET is WRITTEN; a server that errs cannot do the other. */
+static void what_is_lent_serves_its_operation_only(void **state)
+{
+    (void)state;
+    static const char *const commands[] = {"{\"id\":41," PUT "}", "{\"id\":42," GET "}"};
+    static const uint32_t rights[] = {FABRIC_ACCESS_REMOTE_READ, FABRIC_ACCESS_REMOTE_WRITE};
+    struct small_world *w = connected("rdma");
+    small_delay(w, SECOND);
+    for (unsigned i = 0; i < 2; i++) {
+        small_command(w, PAIR_CLIENT, commands[i]);
+        small_run(w, SECOND / 10);
+        assert_int_equal(small_open(w, PAIR_CLIENT, "window"), 1);
+        assert_int_equal(small_rights(w, PAIR_CLIENT), rights[i]);
+        pair_has(small_until(w, PAIR_CLIENT, i ? "\"id\":42" : "\"id\":41", 9 * SECOND),
+                 "\"ok\":true");
+    }
+    small_world_free(w);
+}
+
 /* MK-A4: another way is tried only when the first one can touch nothing any more. */
 static void a_retry_by_another_way_comes_after_the_revocation(void **state)
 {
@@ -287,6 +306,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_failure_is_reported_only_when_nothing_can_land),
+        cmocka_unit_test(what_is_lent_serves_its_operation_only),
         cmocka_unit_test(a_retry_by_another_way_comes_after_the_revocation),
         cmocka_unit_test(a_put_whose_tag_is_wrong_never_becomes_visible),
         cmocka_unit_test(a_closed_put_never_becomes_visible),

@@ -55,6 +55,25 @@ static void an_active_port_is_ready_and_described(void **state)
     done(&b);
 }
 
+/* MK-B3: who READs is limited by its initiator depth (16 here), who is READ by its responder
+ * resources. */
+static void each_role_tells_the_read_resources_it_uses(void **state)
+{
+    (void)state;
+    static const enum rail_role roles[] = {RAIL_SERVER, RAIL_CLIENT};
+    struct bench b;
+    struct rail *r = open_rail(&b);
+    b.port->max_rd_atomic = 4;
+    for (size_t i = 0; i < 2; i++) {
+        rail_close(r);
+        assert_int_equal(rail_open_all(small_fabric(b.w, 0), roles[i], &b.config, b.rails), 1);
+        assert_true(rail_judge(r));
+        assert_int_equal(r->address.max_rd_atomic, i ? 0 : 16);
+        assert_int_equal(r->address.max_dest_rd_atomic, i ? 4 : 0);
+    }
+    done(&b);
+}
+
 /* MK-C2: outside 1 to 0xBFFF is no LID. */
 static void only_unicast_lids_count(void **state)
 {
@@ -394,6 +413,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_active_port_is_ready_and_described),
+        cmocka_unit_test(each_role_tells_the_read_resources_it_uses),
         cmocka_unit_test(only_unicast_lids_count),
         cmocka_unit_test(nothing_is_judged_before_the_port_is_active),
         cmocka_unit_test(a_port_on_its_way_up_is_waited_for_once),
