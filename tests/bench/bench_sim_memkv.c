@@ -22,29 +22,14 @@
 #define SECOND UINT64_C(1000000000)
 #define MEASURE 3.0 /* seconds of each figure */
 
-static void check(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "bench_sim_memkv: %s\n", what);
-    exit(1);
-}
-
-static struct testbed *make(uint64_t seed)
-{
-    char detail[TESTBED_DETAIL] = "";
-    struct testbed *tb = two_nodes_make("server", "client", seed, detail);
-    check(tb != NULL, detail);
-    return tb;
-}
-
 #define KEY "5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de5eedc0de"
 
 static struct testbed *begin(uint64_t seed)
 {
-    struct testbed *tb = make(seed);
     struct testbed_event event;
     char detail[TESTBED_DETAIL] = "";
+    struct testbed *tb = two_nodes_make("server", "client", seed, detail);
+    reach_check(tb != NULL, detail);
     bool started =
         sim_testbed.node_start(tb, "server", &memkv_server_program,
                                "network: {auth_key: " KEY "}\n"
@@ -53,12 +38,12 @@ static struct testbed *begin(uint64_t seed)
         sim_testbed.node_start(tb, "client", &memkv_client_program,
                                "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\ntransport: rdma\n",
                                detail) == TESTBED_DONE;
-    check(started, detail);
+    reach_check(started, detail);
     do
         sim_testbed.next(tb, 10 * SECOND, &event);
     while (event.type != TESTBED_EVENT_DEADLINE &&
            !(event.type == TESTBED_EVENT_REPORT && strstr(event.text, "\"state\":\"up\"")));
-    check(event.type == TESTBED_EVENT_REPORT, "no link came up");
+    reach_check(event.type == TESTBED_EVENT_REPORT, "no link came up");
     return tb;
 }
 
@@ -71,13 +56,13 @@ static uint64_t operate(struct testbed *tb, unsigned id)
              "{\"id\":%u,\"op\":\"%s\",\"key\":\"k%u\",\"size\":16384,\"seed\":1}", id,
              id % 2 ? "put" : "get", (id - 1) / 2);
     snprintf(answer, sizeof answer, "\"id\":%u", id);
-    check(sim_testbed.tell(tb, "client", json, detail) == TESTBED_DONE, detail);
+    reach_check(sim_testbed.tell(tb, "client", json, detail) == TESTBED_DONE, detail);
     do
         sim_testbed.next(tb, sim_testbed.now(tb) + 600 * SECOND, &event);
     while (event.type != TESTBED_EVENT_DEADLINE &&
            !(event.type == TESTBED_EVENT_REPORT && strstr(event.text, answer)));
-    check(event.type == TESTBED_EVENT_REPORT, "no answer");
-    check((strstr(event.text, "\"ok\":true") != NULL), event.text);
+    reach_check(event.type == TESTBED_EVENT_REPORT, "no answer");
+    reach_check((strstr(event.text, "\"ok\":true") != NULL), event.text);
     return event.time;
 }
 
@@ -111,16 +96,16 @@ static double run_case(const struct case_name *one, uint64_t *time)
     struct yaml_errors errors;
     struct scenario_result result;
     double seconds = 0;
-    check(file_read(one->file, &content, detail), detail);
+    reach_check(file_read(one->file, &content, detail), detail);
     yaml_errors_init(&errors, one->file);
     struct scenario *scenario =
         scenario_read(one->file, text_data(&content), content.length, one->cell, names, 2, &errors);
-    check(scenario != NULL, one->file);
+    reach_check(scenario != NULL, one->file);
     if (is_of_the_family(scenario)) {
         double from = reach_cpu_seconds();
         scenario_run(scenario, &sim_testbed, &options, &result);
         seconds = reach_cpu_seconds() - from;
-        check(result.status == SCENARIO_PASSED, one->file);
+        reach_check(result.status == SCENARIO_PASSED, one->file);
         *time += result.time;
         scenario_result_free(&result);
     }
@@ -135,11 +120,11 @@ static double family_ratio(void)
     char detail[FILES_DETAIL] = "";
     uint64_t time = 0;
     double seconds = 0;
-    check(case_list_add(&list, "scenarios", NULL, detail), detail);
+    reach_check(case_list_add(&list, "scenarios", NULL, detail), detail);
     for (size_t i = 0; i < list.count; i++)
         seconds += run_case(&list.cases[i], &time);
     case_list_free(&list);
-    check(time > 0, "no scenario has the tag timeout");
+    reach_check(time > 0, "no scenario has the tag timeout");
     return (double)time / (double)SECOND / seconds;
 }
 

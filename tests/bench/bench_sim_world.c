@@ -15,36 +15,21 @@
 #define SECOND UINT64_C(1000000000)
 #define MEASURE 3.0 /* seconds of each figure */
 
-static void check(bool good, const char *what)
-{
-    if (good)
-        return;
-    fprintf(stderr, "bench_sim_world: %s\n", what);
-    exit(1);
-}
-
-static struct testbed *make(uint64_t seed)
-{
-    char detail[TESTBED_DETAIL] = "";
-    struct testbed *tb = two_nodes_make("server", "client", seed, detail);
-    check(tb != NULL, detail);
-    return tb;
-}
-
 /* Eight operations: four blocks, each written and read back. */
 static uint64_t run(uint64_t seed)
 {
-    struct testbed *tb = make(seed);
     struct testbed_event event;
     char detail[TESTBED_DETAIL];
+    struct testbed *tb = two_nodes_make("server", "client", seed, detail);
+    reach_check(tb != NULL, detail);
     bool started =
         sim_testbed.node_start(tb, "server", &mover_program, "serve mlx5_0 1", detail) ==
             TESTBED_DONE &&
         sim_testbed.node_start(tb, "client", &mover_program, "move mlx5_0 1 10.0.0.1:7000 4 16384",
                                detail) == TESTBED_DONE;
-    check(started, detail);
+    reach_check(started, detail);
     sim_testbed.next(tb, 10 * SECOND, &event);
-    check(event.type == TESTBED_EVENT_REPORT, "the blocks were not moved");
+    reach_check(event.type == TESTBED_EVENT_REPORT, "the blocks were not moved");
     sim_testbed.destroy(tb);
     return event.time;
 }

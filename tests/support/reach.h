@@ -6,12 +6,17 @@
 #ifndef TESTS_SUPPORT_REACH_H
 #define TESTS_SUPPORT_REACH_H
 
+#include <stdbool.h>
+
 enum reach_kind {
     REACH_AT_LEAST, /* more is better: measured / limit */
     REACH_AT_MOST,  /* less is better: limit / measured */
 };
 
 void reach(enum reach_kind kind, const char *what, double measured, double limit, const char *unit);
+
+/* What is measured must have worked: otherwise says `what` and ends the program with 1. */
+void reach_check(bool good, const char *what);
 
 /* Seconds of processor time that this process has used. */
 double reach_cpu_seconds(void);

@@ -8,16 +8,14 @@
 #include <string.h>
 
 #include "src/fabric/gid.h"
-#include "tests/support/sim_bed.h"
+#include "tests/support/one_bed.h"
 
-static struct sim_bed bed;
 static struct fabric *f; /* of node x, on the Ethernet network */
 static fabric_device device;
 
 static int setup(void **state)
 {
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
+    bed_setup(state);
     struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), "x");
     const struct sim_fabric_hooks hooks = {0};
     f = sim_fabric_create(host, FABRIC_CAPS_ALL, &hooks);

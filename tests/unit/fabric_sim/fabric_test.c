@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/support/sim_bed.h"
+#include "tests/support/one_bed.h"
 
-static struct sim_bed bed;
 static struct sim_host *host;
 static unsigned ready_calls;
 
@@ -32,19 +31,11 @@ static struct fabric *open_fabric(fabric_caps caps)
 
 static int setup(void **state)
 {
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
+    bed_setup(state);
     host = sim_host_find(sim_testbed_world(bed.tb), "a");
     assert_non_null(host);
     assert_true(sim_bed_active(&bed, "a", 0));
     ready_calls = 0;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sim_bed_close(&bed);
     return 0;
 }
 
@@ -252,18 +243,20 @@ static void a_profile_that_does_not_exist_is_no_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(poll_never_waits_and_ready_tells_when_to, setup, teardown),
+        cmocka_unit_test_setup_teardown(poll_never_waits_and_ready_tells_when_to, setup,
+                                        bed_teardown),
         cmocka_unit_test_setup_teardown(timers_come_in_the_order_of_their_deadlines, setup,
-                                        teardown),
+                                        bed_teardown),
         cmocka_unit_test_setup_teardown(a_killed_fabric_answers_nothing_and_harms_nobody, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(capabilities_are_masked_for_one_fabric, setup, teardown),
-        cmocka_unit_test_setup_teardown(two_fabrics_share_a_device, setup, teardown),
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(capabilities_are_masked_for_one_fabric, setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(two_fabrics_share_a_device, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(the_wall_clock_jumps_and_the_other_does_not, setup,
-                                        teardown),
+                                        bed_teardown),
         cmocka_unit_test(unreliable_events_are_lost),
         cmocka_unit_test_setup_teardown(a_profile_that_does_not_exist_is_no_device, setup,
-                                        teardown),
+                                        bed_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,38 +8,15 @@
 #include <string.h>
 
 #include "tests/support/mover.h"
-#include "tests/support/sim_bed.h"
+#include "tests/support/one_bed.h"
 #include "tests/support/teller.h"
-
-static struct sim_bed bed;
 
 static int setup(void **state)
 {
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
+    bed_setup(state);
     assert_true(sim_bed_active(&bed, "a", 0) && sim_bed_active(&bed, "b", 0) &&
                 sim_bed_active(&bed, "c", 0));
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sim_bed_close(&bed);
-    return 0;
-}
-
-#define DO(...) assert_int_equal(apply(__VA_ARGS__), TESTBED_DONE)
-#define WRONG(...) assert_int_equal(apply(__VA_ARGS__), TESTBED_WRONG)
-#define FAULT(...)                                                                                 \
-    (struct testbed_fault)                                                                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
-static enum testbed_result apply(struct testbed_fault fault)
-{
-    return sim_bed_apply(&bed, &fault);
 }
 
 /* Lets time pass until the question has this answer. */
@@ -373,23 +350,24 @@ static void a_handover_between_equals_leaves_no_priority(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(ports_go_down_and_cables_out, setup, teardown),
+        cmocka_unit_test_setup_teardown(ports_go_down_and_cables_out, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(undoing_does_nothing_where_nothing_is_in_force, setup,
-                                        teardown),
+                                        bed_teardown),
         cmocka_unit_test_setup_teardown(an_interface_that_goes_down_loses_its_gids, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(managers_stop_start_and_hand_over, setup, teardown),
-        cmocka_unit_test_setup_teardown(managers_are_slow_and_refuse, setup, teardown),
-        cmocka_unit_test_setup_teardown(lids_change, setup, teardown),
-        cmocka_unit_test_setup_teardown(p_keys_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(gids_come_move_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(gids_come_back_with_the_present_prefix, setup, teardown),
-        cmocka_unit_test_setup_teardown(mtu_prefix_grh_and_lanes, setup, teardown),
-        cmocka_unit_test_setup_teardown(links_lose_delay_reorder_and_repeat, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_cut_is_one_way_and_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(maps_that_differ_differ_again, setup, teardown),
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(managers_stop_start_and_hand_over, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(managers_are_slow_and_refuse, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(lids_change, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(p_keys_come_and_go, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(gids_come_move_and_go, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(gids_come_back_with_the_present_prefix, setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(mtu_prefix_grh_and_lanes, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(links_lose_delay_reorder_and_repeat, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(a_cut_is_one_way_and_ends, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(maps_that_differ_differ_again, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(a_handover_between_equals_leaves_no_priority, setup,
-                                        teardown),
+                                        bed_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,23 +7,7 @@
 #include <cmocka.h>
 
 #include "tests/support/answerer.h"
-#include "tests/support/sim_bed.h"
-
-static struct sim_bed bed;
-
-static int setup(void **state)
-{
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sim_bed_close(&bed);
-    return 0;
-}
+#include "tests/support/one_bed.h"
 
 static void the_status_is_the_answer_and_the_body_is_reported(void **state)
 {
@@ -76,7 +60,7 @@ static void a_frozen_program_answers_nothing(void **state)
     assert_string_equal(sim_bed_ask(&bed, "a", "http /json"), "refused");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
 
 int main(void)
 {

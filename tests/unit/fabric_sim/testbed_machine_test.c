@@ -9,38 +9,15 @@
 
 #include "src/fabric/layer_fault.h"
 #include "tests/support/mover.h"
-#include "tests/support/sim_bed.h"
+#include "tests/support/one_bed.h"
 #include "tests/support/teller.h"
-
-static struct sim_bed bed;
 
 static int setup(void **state)
 {
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
+    bed_setup(state);
     assert_true(sim_bed_active(&bed, "a", 0) && sim_bed_active(&bed, "b", 0));
     assert_int_equal(sim_bed_start(&bed, "a", &teller_program, ""), TESTBED_DONE);
     return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sim_bed_close(&bed);
-    return 0;
-}
-
-#define DO(...) assert_int_equal(apply(__VA_ARGS__), TESTBED_DONE)
-#define WRONG(...) assert_int_equal(apply(__VA_ARGS__), TESTBED_WRONG)
-#define FAULT(...)                                                                                 \
-    (struct testbed_fault)                                                                         \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
-
-static enum testbed_result apply(struct testbed_fault fault)
-{
-    return sim_bed_apply(&bed, &fault);
 }
 
 static void flap(void)
@@ -232,18 +209,18 @@ static void a_lacking_capability_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(events_are_held_and_let_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(events_are_lost_and_doubled, setup, teardown),
+        cmocka_unit_test_setup_teardown(events_are_held_and_let_go, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(events_are_lost_and_doubled, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(events_come_in_the_order_that_is_asked_for, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_device_vanishes_and_returns, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_movers_survive_the_removal, setup, teardown),
-        cmocka_unit_test_setup_teardown(calls_fail_as_often_as_told, setup, teardown),
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(a_device_vanishes_and_returns, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(the_movers_survive_the_removal, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(calls_fail_as_often_as_told, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(completions_fail_and_the_blocks_still_arrive, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(disks_break_fill_and_slow_down, setup, teardown),
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(disks_break_fill_and_slow_down, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(control_streams_are_blocked_slowed_and_cut, setup,
-                                        teardown),
+                                        bed_teardown),
         cmocka_unit_test(a_lacking_capability_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,24 +8,8 @@
 #include <string.h>
 
 #include "tests/support/mover.h"
-#include "tests/support/sim_bed.h"
+#include "tests/support/one_bed.h"
 #include "tests/support/teller.h"
-
-static struct sim_bed bed;
-
-static int setup(void **state)
-{
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sim_bed_close(&bed);
-    return 0;
-}
 
 static enum testbed_result apply(enum testbed_word word, const char *node, bool on)
 {
@@ -185,17 +169,21 @@ static void a_restart_of_what_runs_ends_it_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_program_starts_tells_and_stops, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_program_that_does_not_start_has_exited, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_frozen_program_does_nothing_until_it_thaws, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_killed_program_is_silent, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_restart_runs_the_start_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(undoing_a_kill_starts_the_program_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(power_takes_the_program_and_the_link, setup, teardown),
-        cmocka_unit_test_setup_teardown(undoing_a_power_loss_brings_the_program_back, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_restart_of_what_runs_ends_it_first, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_program_starts_tells_and_stops, bed_setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(a_program_that_does_not_start_has_exited, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(a_frozen_program_does_nothing_until_it_thaws, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(a_killed_program_is_silent, bed_setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(a_restart_runs_the_start_again, bed_setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(undoing_a_kill_starts_the_program_again, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(power_takes_the_program_and_the_link, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(undoing_a_power_loss_brings_the_program_back, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(a_restart_of_what_runs_ends_it_first, bed_setup,
+                                        bed_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

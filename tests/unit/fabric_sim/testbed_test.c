@@ -9,24 +9,8 @@
 
 #include "tests/support/aborts.h"
 #include "tests/support/mover.h"
-#include "tests/support/sim_bed.h"
+#include "tests/support/one_bed.h"
 #include "tests/support/teller.h"
-
-static struct sim_bed bed;
-
-static int setup(void **state)
-{
-    (void)state;
-    sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    sim_bed_close(&bed);
-    return 0;
-}
 
 static void the_world_comes_up_by_itself(void **state)
 {
@@ -257,17 +241,18 @@ static void the_same_seed_gives_the_same_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_world_comes_up_by_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(questions_that_make_no_sense_are_answered_in_words, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(programs_move_blocks, setup, teardown),
-        cmocka_unit_test_setup_teardown(time_passes_only_in_next, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_world_comes_up_by_itself, bed_setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(questions_that_make_no_sense_are_answered_in_words,
+                                        bed_setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(programs_move_blocks, bed_setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(time_passes_only_in_next, bed_setup, bed_teardown),
         cmocka_unit_test(a_world_without_anything_to_do_is_idle),
         cmocka_unit_test(who_waits_may_be_interrupted),
-        cmocka_unit_test_setup_teardown(a_circle_in_one_instant_is_noticed, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_circle_inside_one_event_is_a_programmer_error, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(files_are_placed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_circle_in_one_instant_is_noticed, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(a_circle_inside_one_event_is_a_programmer_error, bed_setup,
+                                        bed_teardown),
+        cmocka_unit_test_setup_teardown(files_are_placed, bed_setup, bed_teardown),
         cmocka_unit_test(the_same_seed_gives_the_same_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,37 +8,13 @@
 #include <string.h>
 
 #include "src/rail/backoff.h"
-#include "src/rail/rail.h"
-#include "tests/support/small_world.h"
-
-struct bench {
-    struct small_world *w;
-    struct small_port *port;
-    struct config_rdma config;
-    struct rail rails[RAIL_MAX];
-};
-
-static struct rail *open_rail(struct bench *b)
-{
-    memset(b, 0, sizeof *b);
-    b->w = small_world_new(1);
-    b->port = small_port(b->w, 0);
-    config_rdma_defaults(&b->config);
-    assert_int_equal(rail_open_all(small_fabric(b->w, 0), RAIL_SERVER, &b->config, b->rails), 1);
-    return &b->rails[0];
-}
-
-static void done(struct bench *b)
-{
-    rail_close(&b->rails[0]);
-    small_world_free(b->w);
-}
+#include "tests/support/rail_bench.h"
 
 static void an_active_port_is_ready_and_described(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.port->attr.lmc = 2;
     assert_true(rail_judge(r));
     assert_int_equal(r->state, RAIL_READY);
@@ -52,7 +28,7 @@ static void an_active_port_is_ready_and_described(void **state)
     assert_false(rail_judge(r));
     assert_int_equal(r->address.generation, 1);
     assert_int_equal(rail_transfer_error(r), FABRIC_OK);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* MK-B3: who READs is limited by its initiator depth (16 here), who is READ by its responder
@@ -61,8 +37,8 @@ static void each_role_tells_the_read_resources_it_uses(void **state)
 {
     (void)state;
     static const enum rail_role roles[] = {RAIL_SERVER, RAIL_CLIENT};
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.port->max_rd_atomic = 4;
     for (size_t i = 0; i < 2; i++) {
         rail_close(r);
@@ -71,7 +47,7 @@ static void each_role_tells_the_read_resources_it_uses(void **state)
         assert_int_equal(r->address.max_rd_atomic, i ? 0 : 16);
         assert_int_equal(r->address.max_dest_rd_atomic, i ? 4 : 0);
     }
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* MK-C2: outside 1 to 0xBFFF is no LID. */
@@ -83,14 +59,14 @@ static void only_unicast_lids_count(void **state)
         enum fabric_error reason;
     } cases[] = {{0, ERR_NO_LID},      {1, FABRIC_OK},       {0xbfff, FABRIC_OK},
                  {0xc000, ERR_NO_LID}, {0xffff, ERR_NO_LID}, {0x8120, FABRIC_OK}};
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         b.port->attr.lid = cases[i].lid;
         rail_judge(r);
         assert_int_equal(r->reason, cases[i].reason);
     }
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* Until a port is ACTIVE nothing of it is wrong (MK-D3, CASE-Z6). */
@@ -103,8 +79,8 @@ static void nothing_is_judged_before_the_port_is_active(void **state)
     } cases[] = {{FABRIC_PORT_DOWN, ERR_PORT_DOWN},
                  {FABRIC_PORT_INIT, ERR_WAITING_FOR_SM},
                  {FABRIC_PORT_ARMED, ERR_WAITING_FOR_SM}};
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.config.pkey_index = 1;
     b.config.mtu = 4096;
     b.port->attr.active_mtu = FABRIC_MTU_256;
@@ -127,15 +103,15 @@ static void nothing_is_judged_before_the_port_is_active(void **state)
     assert_int_equal(r->state, RAIL_READY);
     assert_int_equal(r->address.pkey, 0x8001);
     assert_int_equal(r->address.pkey_index, 1);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* A port on its way up changes more than once; the wait is one thing and said once (MK-C1). */
 static void a_port_on_its_way_up_is_waited_for_once(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.port->attr.state = FABRIC_PORT_INIT;
     b.port->attr.lid = 0;
     assert_true(rail_judge(r));
@@ -148,28 +124,28 @@ static void a_port_on_its_way_up_is_waited_for_once(void **state)
     b.port->attr.state = FABRIC_PORT_ACTIVE;
     assert_true(rail_judge(r));
     assert_int_equal(r->state, RAIL_READY);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void an_index_past_the_table_is_named(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.config.pkey_index = 200;
     rail_judge(r);
     assert_int_equal(r->reason, ERR_PKEY_INDEX_RANGE);
     assert_non_null(strstr(r->detail, "200"));
     assert_true(rail_is_configuration(r->reason));
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* MK-D5: by value, wherever it is; a full entry before a limited one. */
 static void a_partition_is_found_by_value(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.config.pkey = 0x8001;
     rail_judge(r);
     assert_int_equal(r->reason, ERR_PKEY_NOT_FOUND);
@@ -184,14 +160,14 @@ static void a_partition_is_found_by_value(void **state)
     b.port->pkeys[3] = 0x8001; /* moved */
     assert_true(rail_judge(r));
     assert_int_equal(r->address.pkey_index, 3);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void settings_that_mean_nothing_are_reported_once(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.config.gid_index = 3;
     b.config.traffic_class = 106;
     b.config.service_level = 5;
@@ -204,14 +180,14 @@ static void settings_that_mean_nothing_are_reported_once(void **state)
     assert_int_equal(small_logged(b.w, 0, "virtual lane"), 1);
     assert_int_equal(r->address.sl, 5);
     assert_int_equal(r->address.traffic_class, 0);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void roce_needs_a_gid_and_no_partition(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.config.pkey_index = 1;
     b.config.pkey_index_set = true;
     b.config.traffic_class = 104;
@@ -235,10 +211,10 @@ static void roce_needs_a_gid_and_no_partition(void **state)
     b.config.gid_index = 1; /* pinned to a hole */
     rail_judge(r);
     assert_int_equal(r->reason, ERR_GID_NONE);
-    done(&b);
+    rail_bench_close(&b);
 }
 
-static void gid(struct bench *b, uint32_t index, uint8_t last)
+static void gid(struct rail_bench *b, uint32_t index, uint8_t last)
 {
     b->port->gid_there[index] = true;
     b->port->gids[index].type = FABRIC_GID_TYPE_ROCE_V2;
@@ -251,8 +227,8 @@ static void gid(struct bench *b, uint32_t index, uint8_t last)
 static void a_path_stands_while_only_other_gids_change(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     b.port->attr.link_layer = FABRIC_LINK_LAYER_ETHERNET;
     b.port->attr.lid = 0;
     b.port->gid_there[0] = false;
@@ -277,7 +253,7 @@ static void a_path_stands_while_only_other_gids_change(void **state)
     assert_true(rail_judge(r));
     assert_false(rail_path_stands(r, &path));
     assert_true(rail_path_stands(r, &local));
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static struct fabric_async event(const struct rail *r, enum fabric_async_type type, uint8_t port)
@@ -293,8 +269,8 @@ static void events_are_dispatched_by_device_and_port(void **state)
         FABRIC_ASYNC_PORT_ACTIVE,      FABRIC_ASYNC_PORT_ERR,   FABRIC_ASYNC_LID_CHANGE,
         FABRIC_ASYNC_PKEY_CHANGE,      FABRIC_ASYNC_GID_CHANGE, FABRIC_ASYNC_SM_CHANGE,
         FABRIC_ASYNC_CLIENT_REREGISTER};
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     rail_judge(r);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         struct fabric_async e = event(r, types[i], 1);
@@ -307,14 +283,14 @@ static void events_are_dispatched_by_device_and_port(void **state)
     }
     struct fabric_async e = event(r, FABRIC_ASYNC_COMM_EST, 1);
     assert_false(rail_concerned(r, &e));
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void a_device_that_returns_is_opened_again(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     rail_judge(r);
     uint32_t epoch = r->epoch;
     struct fabric_async e = event(r, FABRIC_ASYNC_DEVICE_FATAL, 0);
@@ -333,7 +309,7 @@ static void a_device_that_returns_is_opened_again(void **state)
     b.port->gone = true; /* and once more, without an event */
     assert_true(rail_judge(r));
     assert_int_equal(r->reason, ERR_DEVICE_REMOVED);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* Whoever looks, and however often: a device that opens and does not answer is opened again ever
@@ -341,8 +317,8 @@ static void a_device_that_returns_is_opened_again(void **state)
 static void opening_a_device_again_backs_off(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     uint64_t waits[12];
     r->cookie = 7;
     small_fail(b.w, 0, FABRIC_OP_PORT_QUERY, 1, 1000, ERR_RESOURCES_EXHAUSTED);
@@ -363,14 +339,14 @@ static void opening_a_device_again_backs_off(void **state)
     assert_true(waits[0] >= RAIL_BACKOFF_FIRST && waits[0] <= RAIL_BACKOFF_FIRST * 5 / 4);
     assert_true(waits[3] >= 8 * RAIL_BACKOFF_FIRST);
     assert_true(waits[11] >= RAIL_BACKOFF_LAST && waits[11] <= RAIL_BACKOFF_LAST * 5 / 4);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void a_device_that_answered_long_enough_is_opened_again_at_once(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     rail_judge(r);
     for (uint32_t settled = 0; settled < 2; settled++) {
         struct fabric_async e = event(r, FABRIC_ASYNC_CQ_ERR, 0);
@@ -384,18 +360,18 @@ static void a_device_that_answered_long_enough_is_opened_again_at_once(void **st
         assert_int_equal(rail_judge(r), !settled);
         assert_int_equal(r->state, RAIL_READY);
     }
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void a_port_that_is_not_there_is_refused(void **state)
 {
     (void)state;
-    struct bench b;
-    struct rail *r = open_rail(&b);
+    struct rail_bench b;
+    struct rail *r = rail_bench_open(&b);
     r->wanted_port = 3;
     rail_judge(r);
     assert_int_equal(r->state, RAIL_REFUSED);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void faults_look_the_other_way_round_from_the_other_end(void **state)

@@ -8,22 +8,12 @@
 
 #include <string.h>
 
-#include "src/rail/rail.h"
-#include "tests/support/small_world.h"
-
-struct bench {
-    struct small_world *w;
-    struct small_port *port;
-    struct config_rdma config;
-    struct rail rails[RAIL_MAX];
-};
+#include "tests/support/rail_bench.h"
 
 /* A RoCE port on eth0 that trusts DSCP, of which 26 has priority 3, which is lossless. */
-static struct rail *open_rail(struct bench *b)
+static struct rail *open_rail(struct rail_bench *b)
 {
-    memset(b, 0, sizeof *b);
-    b->w = small_world_new(1);
-    b->port = small_port(b->w, 0);
+    struct rail *rail = rail_bench_open(b);
     b->port->attr.link_layer = FABRIC_LINK_LAYER_ETHERNET;
     b->port->attr.lid = 0;
     b->port->gids[0].type = FABRIC_GID_TYPE_ROCE_V2;
@@ -32,21 +22,13 @@ static struct rail *open_rail(struct bench *b)
     b->port->dcb = (struct fabric_dcb){
         .known = true, .present = true, .pfc_enabled = 1 << 3, .trusts_dscp = true};
     b->port->dcb.dscp_prio[26] = 3;
-    config_rdma_defaults(&b->config);
-    assert_int_equal(rail_open_all(small_fabric(b->w, 0), RAIL_SERVER, &b->config, b->rails), 1);
-    return &b->rails[0];
-}
-
-static void done(struct bench *b)
-{
-    rail_close(&b->rails[0]);
-    small_world_free(b->w);
+    return rail;
 }
 
 static void the_lossless_setting_of_the_port_is_used(void **state)
 {
     (void)state;
-    struct bench b;
+    struct rail_bench b;
     struct rail *r = open_rail(&b);
     assert_true(rail_judge(r));
     assert_int_equal(r->state, RAIL_READY);
@@ -60,13 +42,13 @@ static void the_lossless_setting_of_the_port_is_used(void **state)
     assert_int_equal(small_logged(b.w, 0, "trusts the VLAN priority: service_level 3"), 1);
     assert_false(rail_judge(r));
     assert_int_equal(small_logged(b.w, 0, "trusts"), 2);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void what_is_configured_wins_and_is_judged(void **state)
 {
     (void)state;
-    struct bench b;
+    struct rail_bench b;
     struct rail *r = open_rail(&b);
     b.config.traffic_class = 8;
     b.config.service_level = 2;
@@ -79,44 +61,44 @@ static void what_is_configured_wins_and_is_judged(void **state)
     b.port->dcb.pfc_enabled = 0;
     rail_judge(r);
     assert_int_equal(small_logged(b.w, 0, "no priority has PFC"), 1);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* A VLAN interface has no DCB settings; those of the one under it count. */
 static void the_interface_under_a_vlan_is_asked(void **state)
 {
     (void)state;
-    struct bench b;
+    struct rail_bench b;
     struct rail *r = open_rail(&b);
     strcpy(b.port->gids[0].netdev, "eth0.7");
     assert_true(rail_judge(r));
     assert_int_equal(r->address.traffic_class, 104);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 /* A question that fails once must not rebuild a connection. */
 static void without_an_answer_the_last_one_holds(void **state)
 {
     (void)state;
-    struct bench b;
+    struct rail_bench b;
     struct rail *r = open_rail(&b);
     assert_true(rail_judge(r));
     b.port->dcb_fails = true;
     assert_false(rail_judge(r));
     assert_int_equal(r->address.traffic_class, 104);
-    done(&b);
+    rail_bench_close(&b);
     r = open_rail(&b);
     b.port->dcb_fails = true;
     assert_true(rail_judge(r));
     assert_int_equal(r->address.traffic_class, 0);
     assert_int_equal(small_logged(b.w, 0, "whether a priority is lossless is unknown"), 1);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 static void infiniband_is_not_asked_for_dcb(void **state)
 {
     (void)state;
-    struct bench b;
+    struct rail_bench b;
     struct rail *r = open_rail(&b);
     b.port->attr.link_layer = FABRIC_LINK_LAYER_INFINIBAND;
     b.port->attr.lid = 1;
@@ -127,7 +109,7 @@ static void infiniband_is_not_asked_for_dcb(void **state)
     assert_int_equal(small_logged(b.w, 0, "DCB detection is skipped on InfiniBand"), 1);
     assert_int_equal(small_logged(b.w, 0, "traffic_class is ignored on InfiniBand"), 1);
     assert_int_equal(small_logged(b.w, 0, "lossless"), 0);
-    done(&b);
+    rail_bench_close(&b);
 }
 
 int main(void)
