@@ -17,68 +17,31 @@
     .max_ah = 1u << 18, .max_pd = 1u << 14, .max_inline = 512, .max_mcast_attach = 64,             \
     .max_mr_size = 1ull << 46, .ack_timeout_stretch = 4
 
+/* What all devices of one kind have in common. */
+#define MLX5                                                                                       \
+    .driver = "mlx5", .vendor_id = 0x02c9, .hw_ver = 0,                                            \
+    .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED, .port_err_on_init = true, .pkey_count = 128,      \
+    .gid_count = 32, LIMITS, .max_rd_atomic = 16, .max_init_rd_atomic = 16,                        \
+    .local_ca_ack_delay = 16, .ack_timeout_floor = 8, .write_tear_unit = 64, .iova_align = 4096,   \
+    .revoke_min = 500, .revoke_max = 20000
+#define STRICT(reads)                                                                              \
+    .driver = "strict", .fw_ver = "1.0.0", .vendor_id = 0x00a0, .hw_ver = 1,                       \
+    .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED,                                                   \
+    .caps =                                                                                        \
+        CAPS_COMMON | FABRIC_CAP_PKEY | FABRIC_CAP_SM_CHANGE_EVENT | FABRIC_CAP_RTR_MTU_CHECKED,   \
+    .port_err_on_init = false, .pkey_count = 32, .gid_count = 16, LIMITS,                          \
+    .max_rd_atomic = (reads), .max_init_rd_atomic = (reads), .local_ca_ack_delay = 15,             \
+    .ack_timeout_floor = 0, .write_tear_unit = 1, .iova_align = 1, .revoke_min = 100,              \
+    .revoke_max = 1000000
+
 static const struct hca_profile profiles[] = {
     {.name = "mlx5",
-     .driver = "mlx5",
      .fw_ver = "22.41.1000",
-     .vendor_id = 0x02c9,
      .vendor_part_id = 4129,
-     .hw_ver = 0,
-     .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED,
      .caps = CAPS_MLX5 | FABRIC_CAP_DC,
-     .port_err_on_init = true,
-     .pkey_count = 128,
-     .gid_count = 32,
-     LIMITS,
-     .max_rd_atomic = 16,
-     .max_init_rd_atomic = 16,
-     .local_ca_ack_delay = 16,
-     .ack_timeout_floor = 8,
-     .write_tear_unit = 64,
-     .iova_align = 4096,
-     .revoke_min = 500,
-     .revoke_max = 20000},
-    {.name = "mlx5-nodc",
-     .driver = "mlx5",
-     .fw_ver = "12.28.2006",
-     .vendor_id = 0x02c9,
-     .vendor_part_id = 4115,
-     .hw_ver = 0,
-     .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED,
-     .caps = CAPS_MLX5,
-     .port_err_on_init = true,
-     .pkey_count = 128,
-     .gid_count = 32,
-     LIMITS,
-     .max_rd_atomic = 16,
-     .max_init_rd_atomic = 16,
-     .local_ca_ack_delay = 16,
-     .ack_timeout_floor = 8,
-     .write_tear_unit = 64,
-     .iova_align = 4096,
-     .revoke_min = 500,
-     .revoke_max = 20000},
-    {.name = "strict",
-     .driver = "strict",
-     .fw_ver = "1.0.0",
-     .vendor_id = 0x00a0,
-     .vendor_part_id = 1,
-     .hw_ver = 1,
-     .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED,
-     .caps =
-         CAPS_COMMON | FABRIC_CAP_PKEY | FABRIC_CAP_SM_CHANGE_EVENT | FABRIC_CAP_RTR_MTU_CHECKED,
-     .port_err_on_init = false,
-     .pkey_count = 32,
-     .gid_count = 16,
-     LIMITS,
-     .max_rd_atomic = 4,
-     .max_init_rd_atomic = 4,
-     .local_ca_ack_delay = 15,
-     .ack_timeout_floor = 0,
-     .write_tear_unit = 1,
-     .iova_align = 1,
-     .revoke_min = 100,
-     .revoke_max = 1000000},
+     MLX5},
+    {.name = "mlx5-nodc", .fw_ver = "12.28.2006", .vendor_part_id = 4115, .caps = CAPS_MLX5, MLX5},
+    {.name = "strict", .vendor_part_id = 1, STRICT(4)},
     {.name =
          "lax", /* a stranger's packet passes for a friend's as far as the specification lets it */
      .driver = "lax",
@@ -122,48 +85,8 @@ static const struct hca_profile profiles[] = {
      .iova_align = 4096,
      .revoke_min = 100,
      .revoke_max = 10000},
-    {.name = "one-read",
-     .driver = "strict",
-     .fw_ver = "1.0.0",
-     .vendor_id = 0x00a0,
-     .vendor_part_id = 3,
-     .hw_ver = 1,
-     .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED,
-     .caps =
-         CAPS_COMMON | FABRIC_CAP_PKEY | FABRIC_CAP_SM_CHANGE_EVENT | FABRIC_CAP_RTR_MTU_CHECKED,
-     .port_err_on_init = false,
-     .pkey_count = 32,
-     .gid_count = 16,
-     LIMITS,
-     .max_rd_atomic = 1,
-     .max_init_rd_atomic = 1,
-     .local_ca_ack_delay = 15,
-     .ack_timeout_floor = 0,
-     .write_tear_unit = 1,
-     .iova_align = 1,
-     .revoke_min = 100,
-     .revoke_max = 1000000},
-    {.name = "no-reads",
-     .driver = "strict",
-     .fw_ver = "1.0.0",
-     .vendor_id = 0x00a0,
-     .vendor_part_id = 4,
-     .hw_ver = 1,
-     .link_layer = FABRIC_LINK_LAYER_UNSPECIFIED,
-     .caps =
-         CAPS_COMMON | FABRIC_CAP_PKEY | FABRIC_CAP_SM_CHANGE_EVENT | FABRIC_CAP_RTR_MTU_CHECKED,
-     .port_err_on_init = false,
-     .pkey_count = 32,
-     .gid_count = 16,
-     LIMITS,
-     .max_rd_atomic = 0,
-     .max_init_rd_atomic = 0,
-     .local_ca_ack_delay = 15,
-     .ack_timeout_floor = 0,
-     .write_tear_unit = 1,
-     .iova_align = 1,
-     .revoke_min = 100,
-     .revoke_max = 1000000},
+    {.name = "one-read", .vendor_part_id = 3, STRICT(1)},
+    {.name = "no-reads", .vendor_part_id = 4, STRICT(0)},
 };
 
 size_t hca_profile_count(void)
