@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 #define MAX_WORD 63
 
 static size_t least(size_t a, size_t b)
@@ -33,6 +35,21 @@ size_t nearest_distance(const char *a, const char *b)
     return cost[na][nb];
 }
 
+/* The only name that begins with `word`, or null. */
+static const char *only_completion(const char *word, const char *const *names, size_t count)
+{
+    size_t length = strlen(word);
+    const char *found = NULL;
+    for (size_t i = 0; i < count && length; i++) {
+        if (strncmp(word, names[i], length) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = names[i];
+    }
+    return found;
+}
+
 const char *nearest_name(const char *word, const char *const *names, size_t count)
 {
     assert(word && (names || count == 0));
@@ -46,5 +63,7 @@ const char *nearest_name(const char *word, const char *const *names, size_t coun
             found = names[i];
         }
     }
+    if (!found && !PLANTED(config_beginning_unhelped))
+        found = only_completion(word, names, count);
     return found;
 }

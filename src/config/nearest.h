@@ -11,8 +11,9 @@
  * bytes count as entirely different. */
 size_t nearest_distance(const char *a, const char *b);
 
-/* The name with the fewest edits, the first of equals; null when none is near enough to be a
- * likely typing mistake (a third of the letters, at least one). */
+/* The name with the fewest edits, the first of equals; when none is near enough to be a
+ * likely typing mistake (a third of the letters, at least one), the only one that begins with
+ * `word`; else null. */
 const char *nearest_name(const char *word, const char *const *names, size_t count);
 
 #endif

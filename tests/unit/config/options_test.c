@@ -213,6 +213,10 @@ static void names_are_near_by_edits(void **state)
     assert_string_equal(nearest_name("rdm", names, 4), "rdma");
     assert_null(nearest_name("xyzzy", names, 4));
     assert_null(nearest_name("x", names, 0));
+    assert_string_equal(nearest_name("stor", names, 4), "storage"); /* its beginning */
+    assert_null(nearest_name("", names, 4));
+    static const char *const twice[] = {"pkey_limited_pair", "pkey_limited"};
+    assert_null(nearest_name("pkey", twice, 2)); /* of two */
     char far[100];
     memset(far, 'a', 99);
     far[99] = 0;
