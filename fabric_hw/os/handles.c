@@ -78,7 +78,7 @@ void *os_handles_find(const struct os_handles *handles, uint32_t id, enum os_kin
 void *os_handles_get(const struct os_handles *handles, uint32_t id, enum os_kind kind)
 {
     void *object = os_handles_find(handles, id, kind);
-    assert(object || !"a handle that is not in use");
+    assert(object || (0 && "a handle that is not in use"));
     return object;
 }
 

@@ -13,7 +13,7 @@ static void ignore(struct fabric *f, ...)
     {                                                                                              \
         struct fabric *next = f;                                                                   \
         ignore arguments;                                                                          \
-        assert(!"a handle that was never given out");                                              \
+        assert(0 && "a handle that was never given out");                                          \
         return fault;                                                                              \
     }
 #include "src/fabric/ops.def"

@@ -38,7 +38,7 @@ void os_ring_flush(struct os_ring *ring)
     while (ring->prepared > 0) {
         int submitted = io_uring_submit(&ring->ring);
         if (submitted < 0 && submitted != -EINTR && submitted != -EAGAIN && submitted != -EBUSY)
-            assert(!"io_uring_submit failed");
+            assert(0 && "io_uring_submit failed");
         if (submitted < 0) /* the kernel wants its completions taken first */
             return;
         ring->prepared -= (unsigned)submitted;

@@ -105,7 +105,7 @@ static void enter(struct qp_context *ctx, enum fabric_qp_state from, enum fabric
     case FABRIC_QPS_SQE:
         break;
     }
-    assert(!"no transition leads there");
+    assert(0 && "no transition leads there");
 }
 
 enum fabric_error hca_qp_modify(struct hca *hca, hca_qp handle, const struct hca_qp_attr *attr,

@@ -232,7 +232,7 @@ static enum fabric_error carry_out(struct request *request, struct fabric_io_don
     case FABRIC_IO_LIST:
         return disk_list(disk, request->path, request->io.buf, request->io.length, &done->length);
     }
-    assert(!"an operation that seam.c lets through");
+    assert(0 && "an operation that seam.c lets through");
     return ERR_INTERNAL;
 }
 

@@ -152,7 +152,7 @@ static void with_unit(char *out, uint64_t amount, const char *const *units, cons
             return;
         }
     }
-    assert(!"the last factor is 1");
+    assert(0 && "the last factor is 1");
 }
 
 static void put_size(char *out, uint64_t bytes)

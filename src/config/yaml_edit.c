@@ -125,7 +125,7 @@ void yaml_set_mark(struct yaml_value *mapping, const char *key, struct yaml_mark
         mark_all(mapping->items[i], mark);
         return;
     }
-    assert(!"the key is there");
+    assert(0 && "the key is there");
 }
 
 bool yaml_edit(struct yaml_value *value, const struct yaml_edit *edit)

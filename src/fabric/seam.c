@@ -115,7 +115,7 @@ static void check_event(const struct fabric_event *event)
     case FABRIC_EVENT_WINDOW_OPENED:
         assert((unsigned int)event->u.window.error < ERR_COUNT);
         assert(!event->u.window.error || event->u.window.rkey == 0);
-        /* fall through */
+        __attribute__((fallthrough));
     case FABRIC_EVENT_WINDOW_REVOKED:
         assert(event->u.window.window.id && event->u.window.device.id);
         break;
@@ -145,7 +145,7 @@ static void check_event(const struct fabric_event *event)
     case FABRIC_EVENT_WOKEN:
         break;
     default:
-        assert(!"an event of an unknown type");
+        assert(0 && "an event of an unknown type");
     }
 }
 

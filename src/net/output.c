@@ -28,6 +28,9 @@ enum net_exit net_exit_of(enum fabric_error error)
 }
 
 static void print(const struct net_output *out, const char *format, va_list values)
+    __attribute__((format(printf, 2, 0)));
+
+static void print(const struct net_output *out, const char *format, va_list values)
 {
     char text[1000];
     int length = vsnprintf(text, sizeof(text), format, values);

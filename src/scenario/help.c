@@ -88,7 +88,7 @@ static const char *example_value(const struct word_field *field)
         if (strcmp(values[i].name, field->name) == 0)
             return values[i].value;
     }
-    assert(!"a parameter without an example");
+    assert(0 && "a parameter without an example");
     return "";
 }
 
@@ -151,7 +151,7 @@ static void help_operation(FILE *out, const struct operation_word *word)
                                              "count: 8",
                                              "namespace: tenant/",
                                              "or_seed: 2",
-                                             "auth_key: " KEY_EXAMPLE};
+                                             ("auth_key: " KEY_EXAMPLE)};
     fprintf(out, "%s: %s\n\n  %s: {node: NODE", word->name, word->help, word->name);
     for (unsigned i = 0; i < OPERATION_PARAMETERS; i++) {
         unsigned bit = 1u << i;

@@ -54,7 +54,7 @@ static void wait_trigger(struct runner *r, const struct scenario_step *step)
         wait_for(r, step);
         return;
     }
-    assert(!"a trigger of none of these kinds");
+    assert(0 && "a trigger of none of these kinds");
 }
 
 void runner_start_program(struct runner *r, const struct scenario_program *program,

@@ -11,7 +11,7 @@ static struct hca_host *host_of(struct hca_world *w, const struct hca *hca)
     for (int i = 0; i < HCA_WORLD_HOSTS; i++)
         if (w->host[i].hca == hca)
             return &w->host[i];
-    assert(!"a device of this world");
+    assert(0 && "a device of this world");
     return NULL;
 }
 

@@ -63,7 +63,7 @@ struct fabric_event os_bed_await(struct os_bed *bed, enum fabric_event_type type
     struct fabric_event event;
     do {
         bool came = os_bed_next(bed, deadline, &event);
-        assert(came || !"the event did not come");
+        assert(came || (0 && "the event did not come"));
     } while (event.type != type);
     return event;
 }

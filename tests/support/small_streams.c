@@ -26,7 +26,7 @@ static uint32_t pipe_new(struct small_node *n, uint64_t cookie)
         n->pipes[i] = (struct small_pipe){.open = true, .cookie = cookie, .node = n->index};
         return i;
     }
-    assert(!"too many streams");
+    assert(0 && "too many streams");
     return 0;
 }
 

@@ -27,7 +27,7 @@ struct small_entry *small_schedule(struct small_world *w, uint32_t node, uint64_
         e->node = node;
         return e;
     }
-    assert(!"the queue is full");
+    assert(0 && "the queue is full");
     return NULL;
 }
 
