@@ -186,7 +186,8 @@ struct server {
     struct server_connection *connections[SERVER_PLACES];
     uint32_t unsent[SERVER_PLACES], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
-    struct rail_said strangers_said, full_said;
+    struct rail_said strangers_said[ERR_COUNT][2]; /* by error, and by whether it was challenged */
+    struct rail_said full_said;
     struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
