@@ -317,6 +317,7 @@ static void an_unfinished_put_leaves_nothing(void **state)
         const char *line = small_until(w, PAIR_SERVER, "\"id\":1", SECOND);
         pair_has(line, "\"used\":0");
         pair_has(line, "\"puts\":0");
+        pair_has(line, "\"tcp_read_bytes\":0");
     }
     small_world_free(w);
 }
