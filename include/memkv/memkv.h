@@ -208,10 +208,12 @@ struct memkv_request {
     size_t key_length;
     void *data;    /* PUT: the value, which must not change meanwhile. GET: room for it */
     size_t length; /* of it */
-    struct memkv_memory *memory; /* that `data` lies in; null: registered for this request only */
-    uint64_t timeout;            /* ns from now on; 0: the setting `timeout`, 10 s */
-    uint64_t cookie;             /* yours: comes back in the completion */
-    uint64_t reserved[4];        /* zero */
+    /* What `data` lies in. Null: it is registered for this request only, which fails alone if it
+     * cannot be; a PUT's may then be memory that cannot be written. */
+    struct memkv_memory *memory;
+    uint64_t timeout;     /* ns from now on; 0: the setting `timeout`, 10 s */
+    uint64_t cookie;      /* yours: comes back in the completion */
+    uint64_t reserved[4]; /* zero */
 };
 
 enum memkv_transport {

@@ -89,7 +89,8 @@ struct client_request {
     void *data;
     uint64_t length;
     /* What client_memory_register made of the memory around `data`. With null the memory is
-     * registered at its first use on a rail, for this request only. */
+     * registered at its first use on a rail, for this request only, which fails alone if it cannot
+     * be; a PUT's may then be memory that cannot be written. */
     struct client_memory *memory;
 
     uint64_t timeout; /* ns from now on; 0: the configured one */

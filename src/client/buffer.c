@@ -69,11 +69,12 @@ enum fabric_error client_buffer_register(struct client *c, struct client_buffer 
     struct rail *r = &c->rails[rail];
     if (b->epoch[rail] == r->epoch)
         return FABRIC_OK;
+    bool read_only = b->read_only && !PLANTED(client_put_memory_written);
     const struct fabric_mr_init init = {.kind = FABRIC_MEM_HOST,
                                         .addr = b->memory,
                                         .length = b->size,
                                         .iova = b->iova,
-                                        .access = FABRIC_ACCESS_LOCAL_WRITE};
+                                        .access = read_only ? 0 : FABRIC_ACCESS_LOCAL_WRITE};
     struct fabric_mr_keys keys;
     enum fabric_error error = fabric_mr_register(c->fabric, r->device, &init, &b->mr[rail], &keys);
     if (!error)

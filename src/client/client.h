@@ -55,6 +55,7 @@ struct client_buffer {
     uint8_t *memory;
     uint64_t size; /* bytes */
     uint64_t iova;
+    bool read_only; /* peers only READ it, and it may be memory that nobody can write */
     fabric_mr mr[RAIL_MAX];
     uint32_t epoch[RAIL_MAX]; /* the rail's when it was registered; 0: not */
 };
@@ -371,7 +372,8 @@ enum client_transport client_operation_transport(const struct client *c,
 
 /* ------------------------------------------------------------------ request.c */
 
-/* Sees to it that an operation that uses RDMA has memory to lend. */
+/* Sees to it that an operation that uses RDMA has memory to lend, registered with its rail if it is
+ * for this operation only. */
 enum fabric_error client_memory_for(struct client *c, struct client_operation *op);
 /* Ends what was registered for this operation only. */
 void client_memory_end(struct client *c, struct client_operation *op);

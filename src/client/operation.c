@@ -216,6 +216,21 @@ static void not_lent(struct client *c, struct client_operation *op, enum fabric_
     client_peer_judge(c, p);
 }
 
+/* One caller's memory is no fault of the rail, which goes on serving the others. */
+static void no_memory(struct client *c, struct client_operation *op, enum fabric_error error)
+{
+    assert(op->state == CLIENT_QUEUED && !op->window.id && error);
+    if (error == ERR_DEVICE_REMOVED || PLANTED(client_memory_ends_link)) {
+        not_lent(c, op, error);
+        return;
+    }
+    if (!op->doubt) {
+        client_attempt_end(c, op, error, "its memory could not be registered", false);
+        return;
+    }
+    leave(c, op); /* for the deadline: the earlier COMMIT may still be taken */
+}
+
 /* Those of a batch travel together when the last of their windows is open. */
 static void send_batch(struct client *c, const struct client_peer *p, uint32_t batch)
 {
@@ -241,6 +256,23 @@ static uint32_t access_of(const struct client_operation *op)
            (PLANTED(client_put_lent_writable) ? FABRIC_ACCESS_REMOTE_WRITE : 0u);
 }
 
+static void lend(struct client *c, struct client_operation *op)
+{
+    op->lent = false;
+    enum fabric_error error = client_memory_for(c, op);
+    if (error) {
+        no_memory(c, op, error);
+        return;
+    }
+    error = client_buffer_lend(c, &op->memory->buffer, op->rail, offset_of(op), wanted_length(op),
+                               access_of(op), client_cookie(CLIENT_WINDOW, op->slot, op->serial),
+                               &op->window);
+    if (error)
+        not_lent(c, op, error);
+    else
+        op->state = CLIENT_LENDING;
+}
+
 static void send_over(struct client *c, struct client_operation *op, enum wire_way way)
 {
     op->id = ++c->next_id;
@@ -255,16 +287,7 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     if (op->way == WIRE_WAY_RC) {
         struct client_peer *p = c->peers[op->peer];
         op->generation = p->links[op->rail].generation;
-        enum fabric_error error = client_memory_for(c, op);
-        if (!error)
-            error = client_buffer_lend(
-                c, &op->memory->buffer, op->rail, offset_of(op), wanted_length(op), access_of(op),
-                client_cookie(CLIENT_WINDOW, op->slot, op->serial), &op->window);
-        if (error)
-            not_lent(c, op, error);
-        else
-            op->state = CLIENT_LENDING;
-        op->lent = false;
+        lend(c, op);
         return;
     }
     send_request(c, op, 0);

@@ -56,14 +56,17 @@ void client_memory_unregister(struct client *c, struct client_memory *memory)
 enum fabric_error client_memory_for(struct client *c, struct client_operation *op)
 {
     assert(c && op && op->data);
-    if (op->memory)
+    if (op->memory && !op->memory->of_request)
         return FABRIC_OK;
-    op->memory = memory_new(c, op->data, op->type == WIRE_PUT ? op->length : op->room);
-    if (!op->memory)
-        return ERR_RESOURCES_EXHAUSTED;
-    op->memory->of_request = true;
-    op->memory->users = 1;
-    return FABRIC_OK;
+    if (!op->memory) {
+        op->memory = memory_new(c, op->data, op->type == WIRE_PUT ? op->length : op->room);
+        if (!op->memory)
+            return ERR_RESOURCES_EXHAUSTED;
+        op->memory->of_request = true;
+        op->memory->users = 1;
+        op->memory->buffer.read_only = op->type == WIRE_PUT;
+    }
+    return client_buffer_register(c, &op->memory->buffer, op->rail);
 }
 
 void client_memory_end(struct client *c, struct client_operation *op)

@@ -129,7 +129,8 @@ static bool is_of_layer(const struct yaml_value *value, const struct config_sett
                         enum config_origin origin)
 {
     struct yaml_mark mark = yaml_mark(value);
-    return mark.line == 0 && settings->items[mark.column - 1].origin == origin;
+    bool made = mark.line == 0 && mark.column > 0; /* column 0: no setting asked for it */
+    return made && settings->items[mark.column - 1].origin == origin;
 }
 
 /* What lower layers say about this key and its rivals goes. */
@@ -150,7 +151,8 @@ static void clear(struct yaml_value *mapping, const char *name,
     }
 }
 
-static void add_items(struct yaml_value *list, const char *value)
+/* False when one is too long; then an unknown number of the others were added. */
+static bool add_items(struct yaml_value *list, const char *value)
 {
     for (const char *at = value;; at++) {
         char item[CONFIG_PATH_MAX];
@@ -159,11 +161,13 @@ static void add_items(struct yaml_value *list, const char *value)
             at++;
             length--;
         }
-        snprintf(item, sizeof item, "%.*s", (int)(length < 255 ? length : 255), at);
+        if (length >= sizeof item && !PLANTED(config_long_item_cut))
+            return false;
+        snprintf(item, sizeof item, "%.*s", (int)(length < sizeof item ? length : 255), at);
         yaml_add_item(list, item);
         at += length;
         if (!*at)
-            return;
+            return true;
     }
 }
 
@@ -173,29 +177,48 @@ static void label_of(const struct config_setting *s, char out[64])
     snprintf(out, 64, "%s%.60s", s->origin == CONFIG_FLAG ? "--" : "", s->label);
 }
 
+static bool no_key(const struct config_setting *s, struct yaml_errors *errors)
+{
+    char label[64];
+    label_of(s, label);
+    yaml_complain_about(errors, label, "'%.60s' is no key of the configuration", s->key);
+    return false;
+}
+
+static bool put_list(struct yaml_value *mapping, struct yaml_value *value,
+                     const struct config_setting *s, struct yaml_errors *errors)
+{
+    char label[64];
+    if (!value)
+        value = yaml_add_sequence(mapping, last_part(s->key));
+    if (add_items(value, s->value))
+        return true;
+    label_of(s, label);
+    yaml_complain_about(errors, label, "found an item of %u bytes or more; at most %u are allowed",
+                        CONFIG_PATH_MAX, CONFIG_PATH_MAX - 1);
+    return false;
+}
+
 static bool put(struct yaml_value *root, const struct config_settings *settings, size_t position,
                 struct yaml_errors *errors)
 {
     const struct config_setting *s = &settings->items[position];
     const char *name = last_part(s->key);
     struct yaml_value *mapping = holder(root, s->key, mark_of(position));
-    if (!mapping || !*name) {
-        char label[64];
-        label_of(s, label);
-        yaml_complain_about(errors, label, "'%.60s' is no key of the configuration", s->key);
-        return false;
-    }
+    if (!mapping || !*name)
+        return no_key(s, errors);
     clear(mapping, name, settings, s->origin);
     struct yaml_value *value = yaml_find_edit(mapping, name);
-    if (is_list(s->key)) {
-        if (!value)
-            value = yaml_add_sequence(mapping, name);
-        add_items(value, s->value);
-    } else if (value) {
+    enum yaml_kind kind = is_list(s->key) ? YAML_KIND_SEQUENCE : YAML_KIND_SCALAR;
+    if (value && yaml_kind(value) != kind &&
+        !PLANTED(config_kind_unchecked)) /* a setting of this layer made it a section */
+        return no_key(s, errors);
+    if (kind == YAML_KIND_SEQUENCE && !put_list(mapping, value, s, errors))
+        return false;
+    if (kind == YAML_KIND_SCALAR && value)
         yaml_set_text(value, s->value, false);
-    } else {
+    else if (kind == YAML_KIND_SCALAR)
         yaml_add_text(mapping, name, s->value);
-    }
     yaml_set_mark(mapping, name, mark_of(position));
     return true;
 }
@@ -279,5 +302,7 @@ enum config_origin config_origin_of(const struct yaml_tree *merged,
     if (!at)
         return CONFIG_DEFAULT;
     struct yaml_mark mark = yaml_mark(at);
-    return mark.line ? CONFIG_FILE : settings->items[mark.column - 1].origin;
+    if (mark.line)
+        return CONFIG_FILE;
+    return mark.column ? settings->items[mark.column - 1].origin : CONFIG_DEFAULT;
 }

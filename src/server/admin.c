@@ -64,11 +64,12 @@ enum fabric_error server_admin_listen(struct server *server)
 void server_count_transfer(struct server *server, const struct server_transfer *t)
 {
     assert(server && t && t->kind != SERVER_PROBE);
-    bool put = t->kind == SERVER_PUT, rdma = t->way == WIRE_WAY_RC;
+    bool put = t->kind == SERVER_PUT;
+    enum admin_transport over = t->way == WIRE_WAY_RC ? ADMIN_OVER_RDMA : ADMIN_OVER_TCP;
     struct server_traffic *traffic = put ? &server->written : &server->read;
-    traffic->values[rdma]++;
-    traffic->bytes[rdma] += PLANTED(server_bytes_uncounted) ? 0 : t->length;
-    if (rdma && t->rail < RAIL_MAX)
+    traffic->values[over]++;
+    traffic->bytes[over] += PLANTED(server_bytes_uncounted) ? 0 : t->length;
+    if (over == ADMIN_OVER_RDMA && t->rail < RAIL_MAX)
         traffic->rail_bytes[t->rail] += t->length;
 }
 
@@ -79,12 +80,11 @@ static uint64_t number(const json_t *object, const char *name)
 
 static void fill_traffic(const struct server *s, struct admin_snapshot *out)
 {
-    for (int rdma = 0; rdma < 2; rdma++) {
-        int to = rdma ? ADMIN_OVER_RDMA : ADMIN_OVER_TCP;
-        out->reads[to] = s->read.values[rdma];
-        out->read_bytes[to] = s->read.bytes[rdma];
-        out->writes[to] = s->written.values[rdma];
-        out->write_bytes[to] = s->written.bytes[rdma];
+    for (int over = 0; over < ADMIN_TRANSPORTS; over++) {
+        out->reads[over] = s->read.values[over];
+        out->read_bytes[over] = s->read.bytes[over];
+        out->writes[over] = s->written.values[over];
+        out->write_bytes[over] = s->written.bytes[over];
     }
     for (int error = 1; error < ERR_COUNT && out->refused_count < ADMIN_MAX_REASONS; error++) {
         if (s->refused[error])

@@ -85,12 +85,16 @@ static void say_full(struct server *s, const char *peer, const char *why)
                  more);
 }
 
-/* Strangers can come as often as they like; the log does not grow with them. */
+/* Strangers can come as often as they like, and end in as many ways; the log does not grow with
+ * them. */
 static void say_end(struct server *s, const struct server_connection *c, enum fabric_error error,
                     const char *why)
 {
     char more[RAIL_SAID_MORE] = "";
-    if (!c->said_ready && !rail_said_is_due(&s->strangers_said, error, why, server_now(s), more))
+    bool challenged = c->channel && wire_channel_is_challenged(c->channel);
+    struct rail_said *said =
+        &s->strangers_said[PLANTED(server_strangers_take_turns) ? 0 : error][challenged];
+    if (!c->said_ready && !rail_said_is_due(said, error, "", server_now(s), more))
         return;
     rail_log(s->fabric, error == ERR_PEER_GONE ? FABRIC_LOG_INFO : FABRIC_LOG_WARN,
              "client %s: %s: %s%s", c->peer, error_name(error), why, more);

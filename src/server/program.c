@@ -302,22 +302,35 @@ static json_t *status_links(const struct server *s)
     return list;
 }
 
+/* A PUT makes the server READ and a GET makes it WRITE, or receive and send. */
+static json_t *status_traffic(const struct server *s)
+{
+    const struct server_traffic *in = &s->written, *out = &s->read;
+    uint64_t puts = in->values[ADMIN_OVER_RDMA] + in->values[ADMIN_OVER_TCP];
+    uint64_t gets = out->values[ADMIN_OVER_RDMA] + out->values[ADMIN_OVER_TCP];
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "puts", (json_int_t)puts, "gets",
+                     (json_int_t)gets, "rdma_read_bytes", (json_int_t)in->bytes[ADMIN_OVER_RDMA],
+                     "rdma_write_bytes", (json_int_t)out->bytes[ADMIN_OVER_RDMA], "tcp_read_bytes",
+                     (json_int_t)in->bytes[ADMIN_OVER_TCP], "tcp_write_bytes",
+                     (json_int_t)out->bytes[ADMIN_OVER_TCP]);
+}
+
 static json_t *status_counters(const struct server *s)
 {
     const struct server_counters *n = &s->counters;
     uint64_t reregistrations = 0;
     for (uint32_t i = 0; i < s->rail_count; i++)
         reregistrations += s->rails[i].reregistrations;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "puts",
-                     (json_int_t)n->puts, "gets", (json_int_t)n->gets, "rdma_read_bytes",
-                     (json_int_t)n->rdma_read_bytes, "rdma_write_bytes",
-                     (json_int_t)n->rdma_write_bytes, "tcp_read_bytes",
-                     (json_int_t)n->tcp_read_bytes, "tcp_write_bytes",
-                     (json_int_t)n->tcp_write_bytes, "tag_mismatches",
-                     (json_int_t)n->tag_mismatches, "refused_links", (json_int_t)n->refused_links,
-                     "auth_failures", (json_int_t)n->auth_failures, "strangers",
-                     (json_int_t)n->strangers, "silent", (json_int_t)n->silent, "stale",
-                     (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
+    json_t *counters = status_traffic(s);
+    json_t *others =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tag_mismatches",
+                  (json_int_t)n->tag_mismatches, "refused_links", (json_int_t)n->refused_links,
+                  "auth_failures", (json_int_t)n->auth_failures, "strangers",
+                  (json_int_t)n->strangers, "silent", (json_int_t)n->silent, "stale",
+                  (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
+    json_object_update(counters, others);
+    json_decref(others);
+    return counters;
 }
 
 static json_t *status_store(const struct store_counts *n)

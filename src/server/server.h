@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "src/admin/admin.h"
 #include "src/config/server_config.h"
 #include "src/fabric/program.h"
 #include "src/rail/pair.h"
@@ -161,13 +162,12 @@ struct server_waiting {
 };
 
 struct server_counters {
-    uint64_t puts, gets, rdma_read_bytes, rdma_write_bytes, tcp_read_bytes, tcp_write_bytes;
     uint64_t tag_mismatches, refused_links, auth_failures, strangers, stale, silent;
 };
 
-/* Values that were moved, by way (1: RDMA) and by our rail. */
+/* Values that were moved whole for who still wanted them, by way and by our rail. */
 struct server_traffic {
-    uint64_t values[2], bytes[2];
+    uint64_t values[ADMIN_TRANSPORTS], bytes[ADMIN_TRANSPORTS];
     uint64_t rail_bytes[RAIL_MAX];
 };
 
@@ -186,7 +186,8 @@ struct server {
     struct server_connection *connections[SERVER_PLACES];
     uint32_t unsent[SERVER_PLACES], unsent_count; /* slots of those with `unsent` */
     uint32_t connection_count, connection_serial, stranger_count, resolve_serial;
-    struct rail_said strangers_said, full_said;
+    struct rail_said strangers_said[ERR_COUNT][2]; /* by error, and by whether it was challenged */
+    struct rail_said full_said;
     struct rail_pool pool;
     uint32_t ticks;
     bool tick_missed;                   /* could not be set: tried again at every event */
@@ -199,8 +200,8 @@ struct server {
     uint64_t started; /* ns */
     fabric_http http; /* id 0: none */
     char admin_bound[FABRIC_ADDRESS_MAX];
-    struct server_traffic read, written;
-    uint64_t refused[ERR_COUNT]; /* links over RDMA */
+    struct server_traffic read, written; /* as seen by the store: GETs and PUTs */
+    uint64_t refused[ERR_COUNT];         /* links over RDMA */
     /* The newest first; connections are accepted under two, tags of stored blocks under all. */
     uint8_t keys[SERVER_KEYS][CONFIG_KEY_BYTES];
     uint32_t key_count;

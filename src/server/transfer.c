@@ -46,7 +46,6 @@ static void finish_put(struct server *s, struct server_transfer *t)
         memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
         memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
         store_commit(t->lane->store, t->block, tag);
-        s->counters.puts++;
         server_count_transfer(s, t);
     }
     t->block = NULL;
@@ -68,8 +67,7 @@ static void finish_get(struct server *s, struct server_transfer *t)
                              .found = 1,
                              .tag = t->tag};
     bool tell = c && !t->closed && t->way == WIRE_WAY_RC; /* over TCP it went ahead of the bulk */
-    s->counters.gets += t->error == FABRIC_OK;
-    if (!t->error && !t->closed)
+    if (!t->error && (!t->closed || PLANTED(server_cancelled_counted)))
         server_count_transfer(s, t);
     store_unpin(t->lane->store, t->block);
     server_transfer_free(s, t);
@@ -328,7 +326,6 @@ void server_bulk(struct server *server, struct server_connection *c,
     memcpy((uint8_t *)store_data(t->lane->store, t->block) + t->next, message->data,
            message->length);
     t->next += message->length;
-    server->counters.tcp_read_bytes += message->length;
     look_at_pool(server, c);
     t->progress = server_now(server);
     if (t->next == t->length)
@@ -381,7 +378,6 @@ static bool send_piece(struct server *s, struct server_connection *c, struct ser
         return false;
     t->next += m.length;
     t->progress = server_now(s);
-    s->counters.tcp_write_bytes += m.length;
     look_at_pool(s, c);
     return true;
 }
@@ -430,14 +426,6 @@ void server_orphan(struct server *server, const struct server_connection *c)
 
 /* ------------------------------------------------------------------ completions */
 
-static void count_bytes(struct server *s, const struct server_transfer *t)
-{
-    if (t->kind == SERVER_PUT)
-        s->counters.rdma_read_bytes += t->length;
-    else if (t->kind == SERVER_GET)
-        s->counters.rdma_write_bytes += t->length;
-}
-
 /* Goes on with a transfer none of whose posts is under way. */
 static void go_on(struct server *s, struct server_transfer *t)
 {
@@ -454,8 +442,6 @@ static void go_on(struct server *s, struct server_transfer *t)
         if (t->outstanding || !t->error)
             return;
     }
-    if (!t->error)
-        count_bytes(s, t);
     server_transfer_finish(s, t);
 }
 

@@ -177,10 +177,11 @@ bool slab_fits(const struct slab *slab, uint64_t length)
     return slab->extents[slab->root].largest >= slab_rounded(length);
 }
 
-/* Where the first extent of `size` bytes or more begins; there is one. */
-static uint64_t first_fit(const struct slab *slab, uint64_t size)
+uint64_t slab_first_fit(const struct slab *slab, uint64_t length)
 {
+    assert(slab && slab_fits(slab, length));
     const struct slab_extent *list = slab->extents;
+    const uint64_t size = slab_rounded(length);
     uint32_t i = slab->root;
     while (list[list[i].left].largest >= size || list[i].length < size) {
         i = list[list[i].left].largest >= size ? list[i].left : list[i].right;
@@ -209,7 +210,7 @@ bool slab_take(struct slab *slab, uint64_t length, uint64_t *offset)
     /* n pieces taken leave at most n + 1 free extents, and giving back must not fail. */
     if (!slab_fits(slab, length) || !make_room(slab, slab->taken + 2))
         return false;
-    *offset = first_fit(slab, slab_rounded(length));
+    *offset = slab_first_fit(slab, length);
     cut(slab, *offset, slab_rounded(length));
     return true;
 }

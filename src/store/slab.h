@@ -37,6 +37,8 @@ void slab_destroy(struct slab *slab);
 /* What a value of `length` bytes occupies. */
 uint64_t slab_rounded(uint64_t length);
 bool slab_fits(const struct slab *slab, uint64_t length);
+/* Where slab_take would take a piece of `length` bytes, which fits. */
+uint64_t slab_first_fit(const struct slab *slab, uint64_t length);
 /* False when no piece is large enough, or without memory. */
 bool slab_take(struct slab *slab, uint64_t length, uint64_t *offset);
 /* Gives back what slab_take gave for the same length. Never fails: room was made when taking. */

@@ -9,7 +9,9 @@
 #include "src/fabric/planted.h"
 
 #define STORE_STEP 64u /* blocks that a PUT may evict, or more if they are smaller than itself */
-#define STORE_LOOKS 65536u /* blocks whose eviction is considered for one PUT that does not fit */
+/* Blocks whose eviction is considered for one PUT that does not fit: twice as many of the smallest
+ * as the largest value covers. */
+#define STORE_LOOKS 8192u
 
 struct store_block {
     uint64_t offset, length, hash;
@@ -186,9 +188,9 @@ static bool evict_one(struct store *s)
     return true;
 }
 
-/* The oldest that are not in use give their room until a run of `size` bytes is free; those go, or
- * take it again when no eviction makes the run: a refusal changes nothing. */
-static bool make_run(struct store *s, uint64_t size)
+/* The oldest that are not in use give their room until a run of `size` bytes is free, or too many
+ * were looked at; how many gave it. */
+static uint32_t give_oldest(struct store *s, uint64_t size)
 {
     uint32_t given = 0;
     struct store_block *b = s->init.evicts ? s->oldest : NULL;
@@ -199,13 +201,23 @@ static bool make_run(struct store *s, uint64_t size)
         b->given = true;
         given++;
     }
+    return given;
+}
+
+/* Makes room for a run of `size` bytes. Who gave room that is no part of it takes it again; all do
+ * when no eviction makes the run: a refusal changes nothing. */
+static bool make_run(struct store *s, uint64_t size)
+{
+    uint32_t given = give_oldest(s, size);
     bool fits = slab_fits(&s->slab, size);
+    uint64_t begin = fits ? slab_first_fit(&s->slab, size) : 0, end = begin + size;
     for (struct store_block *newer, *each = s->oldest; each && given; each = newer) {
         newer = each->newer;
         if (!each->given)
             continue;
         given--;
-        if (fits || PLANTED(store_evicts_in_vain)) {
+        bool part = each->offset < end && begin < each->offset + each->length;
+        if ((fits && (part || PLANTED(store_evicts_beside))) || PLANTED(store_evicts_in_vain)) {
             hide(s, each);
             s->evictions++;
         } else {
@@ -249,7 +261,9 @@ enum fabric_error store_reserve(struct store *store, const void *key, size_t key
 {
     assert(store && key && key_length >= 1 && key_length <= STORE_MAX_KEY && length && out);
     struct store_block *b = calloc(1, sizeof *b);
-    bool fits = b && slab_rounded(length) <= store->slab.capacity;
+    if (!b)
+        return ERR_RESOURCES_EXHAUSTED;
+    bool fits = slab_rounded(length) <= store->slab.capacity;
     if (!fits || !take(store, length, &b->offset)) {
         free(b);
         store->refusals++;

@@ -119,6 +119,8 @@ static enum fabric_error mr_register(struct fabric *f, fabric_device device,
     (void)device;
     if (small_fails(n, FABRIC_OP_MR_REGISTER))
         return n->fail_error;
+    if (n->read_only && init->addr == n->read_only && (init->access & FABRIC_ACCESS_LOCAL_WRITE))
+        return ERR_REGISTRATION_FAILED;
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
         if (n->mrs[i].open)
             continue;

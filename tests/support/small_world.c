@@ -503,6 +503,12 @@ uint64_t small_iova(const struct small_world *w, uint32_t node)
     return 0;
 }
 
+void small_read_only(struct small_world *w, uint32_t node, const void *memory)
+{
+    assert(w && node < w->node_count);
+    w->nodes[node]->read_only = memory;
+}
+
 uint32_t small_rights(const struct small_world *w, uint32_t node)
 {
     uint32_t rights = 0;

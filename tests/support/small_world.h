@@ -90,6 +90,8 @@ uint64_t small_now(const struct small_world *w);
 uint64_t small_iova(const struct small_world *w, uint32_t node);
 /* FABRIC_ACCESS_ rights that the open windows of a node give, all together. */
 uint32_t small_rights(const struct small_world *w, uint32_t node);
+/* The device refuses to register memory that begins there for writing. */
+void small_read_only(struct small_world *w, uint32_t node, const void *memory);
 /* Open queue pairs, windows and streams of a node. */
 uint32_t small_open(const struct small_world *w, uint32_t node, const char *what);
 

@@ -74,6 +74,7 @@ struct small_node {
     struct fabric_report_sink sink, more;
     struct small_port port;
     bool no_device, cut;
+    const void *read_only; /* memory that cannot be written */
     uint32_t devices, handles;
     struct small_mr mrs[SMALL_OBJECTS];
     struct small_window windows[SMALL_OBJECTS];

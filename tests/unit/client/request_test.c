@@ -347,9 +347,40 @@ static void a_client_may_end_with_requests_open(void **state)
     end(&s);
 }
 
+/* MK-A4, MK-A6: memory that only one request names is that request's fault alone. */
+static void memory_that_cannot_be_registered_fails_its_request_and_no_other(void **state)
+{
+    (void)state;
+    transport = "rdma";
+    struct scene s = begin();
+    struct client_request r = request(&s, CLIENT_PUT, "k", 0, 20000);
+    r.memory = NULL;
+    small_read_only(s.w, PAIR_CLIENT, s.data);
+    struct client_completion done = carry_out(&s, &r); /* a value that nobody can write */
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.transport, CLIENT_OVER_RC);
+    r.kind = CLIENT_GET;
+    done = carry_out(&s, &r);
+    assert_int_equal(done.error, ERR_REGISTRATION_FAILED);
+    assert_non_null(strstr(done.detail, "memory"));
+    json_t *status = client_status(s.c);
+    char *text = json_dumps(status, JSON_COMPACT);
+    assert_null(strstr(text, "registration_failed"));
+    free(text);
+    json_decref(status);
+    struct client_request other = request(&s, CLIENT_GET, "k", 30000, 20000);
+    done = carry_out(&s, &other); /* at once: the link is up */
+    assert_int_equal(done.error, 0);
+    assert_int_equal(done.transport, CLIENT_OVER_RC);
+    assert_memory_equal(s.data, s.data + 30000, 20000);
+    assert_int_equal(small_logged(s.w, PAIR_CLIENT, "could not be lent"), 0);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_that_cannot_be_registered_fails_its_request_and_no_other),
         cmocka_unit_test(a_value_goes_out_of_and_comes_into_the_callers_memory),
         cmocka_unit_test(memory_that_is_known_is_registered_once),
         cmocka_unit_test(memory_that_is_not_known_serves_one_request),

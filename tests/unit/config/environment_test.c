@@ -144,9 +144,58 @@ static void the_origin_of_each_value_is_known(void **state)
     yaml_tree_free(tree);
 }
 
+/* Flags or options as given, in order, over an empty file; false with complaints in `errors`. */
+static bool server_flags(const char *const (*flags)[2], size_t count)
+{
+    struct config_settings settings = {.count = 0};
+    struct server_config out;
+    yaml_errors_init(&errors, "config.yaml");
+    for (size_t i = 0; i < count; i++) {
+        const struct config_setting one = {flags[i][0], flags[i][1], CONFIG_FLAG, "set"};
+        assert_true(config_setting_add(&settings, &one));
+    }
+    struct yaml_tree *tree = config_merge("{}", 2, &settings, true, &errors);
+    bool ok = tree && config_read_server(tree, &settings, &out, &errors);
+    yaml_tree_free(tree);
+    return ok;
+}
+
+static void a_setting_cannot_be_a_value_and_a_section(void **state)
+{
+    static const char *const cases[][2][2] = {{{"rdma.mtu", "1024"}, {"rdma", "x"}},
+                                              {{"rdma", "x"}, {"rdma.mtu", "1024"}},
+                                              {{"rdma.devices.x", "1"}, {"rdma.devices", "a"}}};
+    static const char *const section[][2] = {{"network", "x"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_false(server_flags(cases[i], 2));
+        assert_int_equal(errors.count, 1);
+        assert_non_null(strstr(errors.items[0].text, "is no key of the configuration"));
+    }
+    assert_false(server_flags(section, 1)); /* in place of the one that is always there */
+    assert_string_equal(errors.items[0].text, "--set: found a single value; a mapping is expected");
+}
+
+static void an_item_that_is_too_long_is_refused(void **state)
+{
+    char longest[CONFIG_PATH_MAX + 8];
+    const char *flags[][2] = {{"network.auth_key", KEY}, {"storage.devices", longest}};
+    (void)state;
+    memset(longest, 'a', sizeof longest);
+    memcpy(longest, "b, ", 3);
+    longest[3 + CONFIG_PATH_MAX] = 0;
+    assert_false(server_flags(flags, 2));
+    assert_int_equal(errors.count, 1);
+    assert_non_null(strstr(errors.items[0].text, "at most 255 are allowed"));
+    longest[3 + CONFIG_PATH_MAX - 1] = 0;
+    assert_true(server_flags(flags, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_item_that_is_too_long_is_refused),
+        cmocka_unit_test(a_setting_cannot_be_a_value_and_a_section),
         cmocka_unit_test(the_higher_layer_wins),
         cmocka_unit_test(the_environment_alone_is_enough),
         cmocka_unit_test(an_empty_variable_is_an_error),

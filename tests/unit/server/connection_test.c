@@ -317,6 +317,7 @@ static void an_unfinished_put_leaves_nothing(void **state)
         const char *line = small_until(w, PAIR_SERVER, "\"id\":1", SECOND);
         pair_has(line, "\"used\":0");
         pair_has(line, "\"puts\":0");
+        pair_has(line, "\"tcp_read_bytes\":0");
     }
     small_world_free(w);
 }
@@ -567,9 +568,34 @@ static void a_second_member_of_a_pool_replaces_nobody(void **state)
     small_world_free(w);
 }
 
+/* MK-I2, MK-K3: one line for each way to fail, however they alternate. */
+static void strangers_that_take_turns_do_not_flood_the_log(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    assert_int_equal(pair_server(w, ""), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        memset(&r, 0, sizeof r);
+        r.raw = true;
+        rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+        small_run(w, SECOND / 10);
+        if (i % 2)
+            rogue_send_bytes(&r, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27);
+        else
+            small_reset_streams(w, PAIR_CLIENT);
+        small_run(w, SECOND / 10);
+        small_stop(w, PAIR_CLIENT);
+    }
+    assert_int_equal(small_logged(w, PAIR_SERVER, "frame_invalid"), 1);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "peer_gone"), 1);
+    assert_int_equal(small_logged(w, PAIR_SERVER, " client 10.0.0.2"), 2);
+    small_world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strangers_that_take_turns_do_not_flood_the_log),
         cmocka_unit_test(a_stranger_is_told_nothing),
         cmocka_unit_test(a_wrong_proof_is_an_authentication_failure),
         cmocka_unit_test(a_full_server_serves_whom_it_has_and_tells_the_others),

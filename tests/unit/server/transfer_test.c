@@ -82,9 +82,29 @@ static void a_refused_post_is_no_lost_one(void **state)
     }
 }
 
+/* MK-I3: status and metrics count what somebody got. */
+static void what_was_cancelled_is_not_counted_as_moved(void **state)
+{
+    (void)state;
+    struct small_world *w = pair_new("rdma");
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND));
+    pair_has(pair_do(w, PUT "\"a\""), "\"class\":\"rdma\"");
+    small_completion_delay(w, 5 * SECOND); /* the bytes are there, but nobody knows */
+    pair_has(pair_do(w, GET "\"a\",\"timeout_ms\":1000"), "\"class\":\"failed:timeout\"");
+    small_run(w, 10 * SECOND);
+    small_command(w, PAIR_SERVER, "{\"id\":9,\"op\":\"status\"}");
+    const char *line = small_until(w, PAIR_SERVER, "\"id\":9", SECOND);
+    pair_has(line, "\"puts\":1,\"gets\":0,\"rdma_read_bytes\":100000,\"rdma_write_bytes\":0");
+    const char *metrics;
+    assert_int_equal(small_http(w, PAIR_SERVER, "GET", "/v1/metrics", &metrics), 200);
+    pair_has(metrics, "\nmemkv_read_total{transport=\"rdma\"} 0\n");
+    small_world_free(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_cancelled_is_not_counted_as_moved),
         cmocka_unit_test(no_more_is_posted_than_the_completion_queue_holds),
         cmocka_unit_test(a_probe_waits_for_room_in_the_completion_queue),
         cmocka_unit_test(a_refused_post_is_no_lost_one),

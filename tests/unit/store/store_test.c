@@ -240,9 +240,40 @@ static void a_refusal_evicts_nothing(void **state)
     store_destroy(s);
 }
 
+/* What is old but lies elsewhere stays. */
+static void only_the_blocks_of_the_run_make_room_for_it(void **state)
+{
+    (void)state;
+    static const char order[] = "0512346789"; /* of use */
+    const struct store_init init = {.capacity = 10 * SLAB_ALIGN,
+                                    .evicts = true,
+                                    .start_percent = 100,
+                                    .stop_percent = 90,
+                                    .seed = 7};
+    struct store *s;
+    struct store_counts counts;
+    assert_int_equal(store_create(&init, &s), 0);
+    for (char key[2] = "0"; key[0] <= '9'; key[0]++)
+        put(s, key, key);
+    for (size_t i = 0; order[i]; i++)
+        store_unpin(s, store_pin(s, &order[i], 1));
+    struct store_block *b = reserve(s, "x", 2 * SLAB_ALIGN);
+    assert_int_equal(store_offset(b), 0);
+    assert_true(has(s, "5"));
+    assert_false(has(s, "0") || has(s, "1"));
+    store_counts(s, &counts);
+    assert_int_equal(counts.evictions, 2);
+    assert_int_equal(counts.used, 10 * SLAB_ALIGN);
+    store_commit(s, b, tag);
+    put(s, "y", "y"); /* in the place of the oldest, which is still the fifth */
+    assert_false(has(s, "5"));
+    store_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_blocks_of_the_run_make_room_for_it),
         cmocka_unit_test(a_reservation_is_invisible_until_it_is_committed),
         cmocka_unit_test(an_abandoned_reservation_leaves_nothing),
         cmocka_unit_test(the_last_put_wins_and_a_reader_keeps_the_old_one),
