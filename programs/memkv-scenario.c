@@ -129,13 +129,19 @@ static bool spread(void *context, size_t count, unsigned jobs,
     struct worker *workers = calloc(jobs, sizeof *workers);
     struct pollfd *fds = calloc(jobs, sizeof *fds);
     size_t next = 0;
-    bool lived = workers && fds;
-    for (unsigned i = 0; lived && i < jobs; i++)
+    bool lived = true;
+    if (!workers || !fds)
+        abort();
+    for (unsigned i = 0; i < jobs; i++)
         workers[i].fd = -1;
-    while (workers && fds) {
-        for (unsigned i = 0; i < jobs && next < count && lived && !interrupted(context); i++) {
-            if (workers[i].fd < 0)
-                lived = employ(&workers[i], next++, work, job);
+    while (true) {
+        /* Where no worker can be made those that there are end first, if there are any. */
+        for (unsigned i = 0; i < jobs && next < count && !interrupted(context); i++) {
+            if (workers[i].fd >= 0)
+                continue;
+            if (!employ(&workers[i], next, work, job))
+                break;
+            next++;
         }
         if (interrupted(context))
             stop_workers(workers, jobs);
@@ -148,7 +154,7 @@ static bool spread(void *context, size_t count, unsigned jobs,
     }
     free(workers);
     free(fds);
-    return lived;
+    return lived && next == count;
 }
 
 static unsigned terminal_columns(void)

@@ -118,17 +118,15 @@ static void key_end(struct hca *hca, struct key_state *state)
     abandon_landing(hca, state->key);
     const uint8_t *host = key_host(state, state->iova);
     uint64_t length = state->length;
-    state_key_end(&hca->state, state);
+    state_key_end(&hca->state, state, sim_now(hca->sim));
     detach_range(hca, host, length);
 }
 
 static struct key_state *key_take(struct hca *hca, struct pd_state *pd)
 {
-    struct key_state *state = table_take(&hca->state.arena, &hca->state.device->keys);
-    if (!state)
-        return NULL;
-    state->pd = pd->slot.id;
-    state_key_value(&hca->state, state);
+    struct key_state *state = state_key_take(&hca->state, sim_now(hca->sim));
+    if (state)
+        state->pd = pd->slot.id;
     return state;
 }
 

@@ -12,6 +12,9 @@
 /* A key names index and generation; its value is scrambled so that a stranger cannot guess the
  * next one. */
 #define KEY_GENERATION_BITS 12u
+/* ns that the slot of a key rests: its generations together take the quarantine, also where
+ * one is skipped (see give_value). */
+#define KEY_REST (FABRIC_KEY_QUARANTINE / ((1u << KEY_GENERATION_BITS) - 2) + 1)
 
 void table_init(struct table *table, uint32_t item_size, uint32_t max)
 {
@@ -61,15 +64,14 @@ static uint32_t take_rested(const struct hca_arena *arena, struct table *table)
     return index;
 }
 
-void *table_take(struct hca_arena *arena, struct table *table)
+/* A slot rests while others are fresh or enough of them rest: late reuse of what it names. */
+static void *take(struct hca_arena *arena, struct table *table, bool rested)
 {
-    uint32_t index;
-    /* A slot rests while others are fresh or enough of them rest: late reuse of what it names. */
-    bool fresh = table->used < table->max && table->free_count < 64;
+    bool fresh = table->used < table->max && (table->free_count < 64 || !rested);
     fresh = fresh && make_chunk(arena, table, table->used);
-    if (!fresh && table->free_count == 0)
+    if (!fresh && !rested)
         return NULL;
-    index = fresh ? table->used++ : take_rested(arena, table);
+    uint32_t index = fresh ? table->used++ : take_rested(arena, table);
     struct slot *slot = table_at(arena, table, index);
     assert(slot->id == 0);
     uint32_t generation = slot->generation + 1;
@@ -78,6 +80,11 @@ void *table_take(struct hca_arena *arena, struct table *table)
     slot->id = (generation & 0xfff) << INDEX_BITS | (index + 1);
     table->live++;
     return slot;
+}
+
+void *table_take(struct hca_arena *arena, struct table *table)
+{
+    return take(arena, table, table->free_count > 0);
 }
 
 uint32_t slot_index(const struct slot *slot)
@@ -251,7 +258,7 @@ static uint32_t key_value(const struct hca_state *state, const struct key_state 
     return scramble(&state->device->key_scramble, index << KEY_GENERATION_BITS | generation);
 }
 
-void state_key_value(struct hca_state *state, struct key_state *key)
+static void give_value(const struct hca_state *state, struct key_state *key)
 {
     key->key = key_value(state, key);
     if (key->key == 0 || key->key == UINT32_MAX) { /* read as "no key" by many programs */
@@ -260,9 +267,25 @@ void state_key_value(struct hca_state *state, struct key_state *key)
     }
 }
 
-void state_key_end(struct hca_state *state, struct key_state *key)
+struct key_state *state_key_take(struct hca_state *state, uint64_t now)
+{
+    struct table *keys = &state->device->keys;
+    bool rested = keys->free_count > 0;
+    if (rested && !PLANTED(hca_key_rests_by_count)) {
+        const struct key_state *oldest = table_at(&state->arena, keys, keys->free_head - 1);
+        assert(oldest->slot.id == 0 && oldest->ended <= now);
+        rested = now - oldest->ended >= KEY_REST;
+    }
+    struct key_state *key = take(&state->arena, keys, rested);
+    if (key)
+        give_value(state, key);
+    return key;
+}
+
+void state_key_end(struct hca_state *state, struct key_state *key, uint64_t now)
 {
     struct device_state *device = state->device;
+    key->ended = now;
     if (key->kind == KEY_MW) {
         struct key_state *region = table_find(&state->arena, &device->keys, key->mr);
         assert(region && region->windows > 0);

@@ -33,7 +33,7 @@ struct slot {
 #define TABLE_CHUNKS 17
 
 /* Slots are given out again in the order in which they were freed, so that a value made from one
- * stays unused as long as possible. */
+ * stays unused as long as possible; those of keys also only after a time, see state_key_take. */
 struct table {
     uint32_t item_size, max;
     uint32_t used; /* indices below were given out at least once */
@@ -82,6 +82,7 @@ struct key_state {
     uint64_t iova, length;
     uint64_t host; /* address of the first byte in the process that registered it */
     uint64_t context;
+    uint64_t ended; /* when it was put back; ns */
 };
 
 struct cqe {
@@ -317,11 +318,13 @@ uint32_t state_qp_index(const struct hca_state *state, uint32_t qp_num); /* if i
 struct key_state *state_key(const struct hca_state *state, uint32_t key);
 struct transport_state *state_transport(const struct hca_state *state, const struct qp_state *qp);
 
-/* Gives the object its number or value, which follow from its slot. */
+/* Gives the queue pair its number, which follows from its slot. */
 void state_qp_number(struct hca_state *state, struct qp_state *qp);
-void state_key_value(struct hca_state *state, struct key_state *key);
+/* A key with its value, else zero. A value that ended is not given out again for
+ * FABRIC_KEY_QUARANTINE; null when there is no other one, or no room. `now` never decreases. */
+struct key_state *state_key_take(struct hca_state *state, uint64_t now);
 /* No access through the key from now on; its region or domain is let go of. */
-void state_key_end(struct hca_state *state, struct key_state *key);
+void state_key_end(struct hca_state *state, struct key_state *key, uint64_t now);
 
 /* The DC responder of an initiator: its number, its source LID, and its GID where it has a GRH. */
 struct dcr_name {

@@ -58,7 +58,8 @@ typedef struct {
 #define FABRIC_ADDRESS_MAX 280    /* stream addresses, "HOST:PORT", with the final NUL */
 #define FABRIC_PATH_MAX 256       /* storage and system-file paths, with the final NUL */
 #define FABRIC_FOREVER UINT64_MAX /* a deadline that never comes */
-#define FABRIC_KEY_QUARANTINE UINT64_C(60000000000) /* ns */
+/* ns that a revoked key is no key at all; longer than any request can be under way */
+#define FABRIC_KEY_QUARANTINE UINT64_C(60000000000)
 #define FABRIC_MAX_SGE 16 /* scatter/gather entries of one work request, at most */
 
 /* ------------------------------------------------------------------ guarantees (HA-1.5) */

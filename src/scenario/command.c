@@ -299,8 +299,7 @@ static void work(void *job, size_t i, struct text *out)
     json_t *report = do_case(batch, &batch->cases->cases[i]);
     char *dump = report ? json_dumps(report, JSON_COMPACT) : NULL;
     assert(job && out);
-    if (dump)
-        text_add(out, "%s", dump);
+    text_add(out, "%s", report ? dump : "null"); /* nothing at all: a worker that died */
     free(dump);
     json_decref(report);
 }
@@ -334,14 +333,29 @@ static int exit_of(const struct totals *totals)
     return totals->passed ? COMMAND_PASSED : COMMAND_NOTHING;
 }
 
-static void show(const struct batch *batch, const char *dump, struct totals *totals, json_t *all)
+/* What came of a case: JSON null when the tag does not fit; null when the operator's stop came
+ * before it. */
+static json_t *read_dump(const struct batch *batch, size_t i, const struct text *dump)
+{
+    const struct command_host *host = batch->host;
+    const struct case_name *one = &batch->cases->cases[i];
+    json_t *report = json_loads(text_data(dump), JSON_DECODE_ANY, NULL);
+    assert(i < batch->cases->count);
+    if (report || (host->interrupted && host->interrupted(host->context)))
+        return report;
+    if (PLANTED(scenario_dead_worker_silent))
+        return json_null();
+    return report_broken(one->file, one->name, batch->arguments->fabric->name,
+                         dump->length ? "its worker died while it told the result"
+                                      : "its worker died, or could not be made");
+}
+
+static void show(const struct batch *batch, json_t *report, struct totals *totals, json_t *all)
 {
     const struct command_host *host = batch->host;
     struct report_style style = {host->color, host->columns};
     struct text lines = {0};
-    json_t *report = json_loads(dump, 0, NULL);
-    assert(dump && all);
-    assert(report);
+    assert(json_is_object(report) && all);
     count(totals, report_status(report));
     if (host->terminal)
         fputs("\r\033[K", host->err);
@@ -374,14 +388,17 @@ static bool run_batch(const struct batch *batch, struct totals *totals, json_t *
         }
         if (!spread)
             work((void *)(uintptr_t)batch, i, &dumps[i]);
-        if (dumps[i].length)
-            show(batch, text_data(&dumps[i]), totals, all);
+        json_t *report = read_dump(batch, i, &dumps[i]);
+        if (json_is_object(report))
+            show(batch, report, totals, all);
+        else
+            totals->interrupted = totals->interrupted || !report;
     }
     for (size_t i = 0; i < cases; i++)
         text_free(&dumps[i]);
     free(dumps);
     if (!lived && !(host->interrupted && host->interrupted(host->context)))
-        fprintf(host->err, "memkv-scenario: a worker died; run with --jobs 1 to see which\n");
+        fprintf(host->err, "memkv-scenario: a worker died\n");
     return lived;
 }
 

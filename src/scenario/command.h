@@ -37,7 +37,8 @@ struct command_host {
     /* Nanoseconds of a clock that goes on while the world stands still; may be null. */
     uint64_t (*wall)(void *context);
     /* Calls work(job, i, &out[i]) for every i below `count`, at most `jobs` at a time, in other
-     * processes; false when one of them died. Null: one after the other. */
+     * processes. False when one of them died or could not be made: the others go on, and its text
+     * is empty or cut off. Null: one after the other. */
     bool (*spread)(void *context, size_t count, unsigned jobs,
                    void (*work)(void *job, size_t i, struct text *out), void *job,
                    struct text *out);

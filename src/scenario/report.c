@@ -120,13 +120,18 @@ static json_t *tail_value(const struct scenario_result *result)
     return array;
 }
 
+static void replay_start(struct text *line, const char *file, const char *cell)
+{
+    text_add(line, "memkv-scenario run %s", file);
+    if (*cell)
+        text_add(line, " --cell '%s'", cell);
+}
+
 static json_t *replay_value(const struct scenario *scenario, const char *fabric,
                             const struct scenario_result *result)
 {
     struct text line = {0};
-    text_add(&line, "memkv-scenario run %s", scenario->file);
-    if (*scenario->cell)
-        text_add(&line, " --cell '%s'", scenario->cell);
+    replay_start(&line, scenario->file, scenario->cell);
     text_add(&line, " --fabric %s --seed %" PRIu64, fabric, result->seed);
     for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++) {
         if (!(result->caps >> bit & 1))
@@ -201,6 +206,24 @@ json_t *report_invalid(const char *file, const char *cell, const struct yaml_err
     put(object, "name", json_string(""));
     put(object, "status", json_string("invalid"));
     put(object, "errors", list);
+    return object;
+}
+
+json_t *report_broken(const char *file, const char *cell, const char *fabric, const char *reason)
+{
+    struct text replay = {0};
+    json_t *object = checked(json_object());
+    assert(file && cell && fabric && reason);
+    replay_start(&replay, file, cell);
+    text_add(&replay, " --fabric %s --jobs 1", fabric);
+    put(object, "file", text_value(file));
+    put(object, "cell", text_value(cell));
+    put(object, "name", json_string(""));
+    put(object, "fabric", json_string(fabric));
+    put(object, "status", json_string("broken"));
+    put(object, "reason", text_value(reason));
+    put(object, "replay", text_value(text_data(&replay)));
+    text_free(&replay);
     return object;
 }
 

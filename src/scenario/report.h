@@ -14,6 +14,9 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
 json_t *report_valid(const struct scenario *scenario);
 json_t *report_invalid(const char *file, const char *cell, const struct yaml_errors *errors);
 
+/* And for one that ran in a process that never told what came of it. */
+json_t *report_broken(const char *file, const char *cell, const char *fabric, const char *reason);
+
 /* "passed", "failed", "skipped", "broken", "interrupted", "invalid". */
 const char *report_status(const json_t *report);
 

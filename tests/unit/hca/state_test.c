@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -67,6 +68,71 @@ static void slots_rest_before_they_are_taken_again(void **state)
         table_put(&arena, &table, item->slot.id);
     }
     hca_arena_close(&arena);
+}
+
+/* A device with one domain and keys of it, in its own memory; values are indexes as they are. */
+static struct pd_state *little_device(struct hca_state *s, uint32_t keys)
+{
+    struct hca_profile profile = *hca_profile_find("mlx5");
+    profile.max_mr = keys;
+    profile.max_mw = 2;
+    state_create(s, NULL, 0, &profile);
+    s->device->key_scramble = (struct scramble){1, 1, 0, UINT32_MAX};
+    return table_take(&s->arena, &s->device->pds);
+}
+
+static uint32_t key_comes_and_goes(struct hca_state *s, struct pd_state *pd, uint64_t now)
+{
+    struct key_state *key = state_key_take(s, now);
+    if (!key)
+        return 0;
+    uint32_t value = key->key;
+    assert_ptr_equal(state_key(s, value), key);
+    key->pd = pd->slot.id;
+    pd->users++;
+    state_key_end(s, key, now);
+    assert_null(state_key(s, value));
+    return value;
+}
+
+/* The only slot, taken as soon as it may be; the value 0 is skipped once a round. */
+static void the_value_of_a_key_comes_back_after_its_quarantine(void **state)
+{
+    (void)state;
+    struct hca_state s;
+    struct pd_state *pd = little_device(&s, 1);
+    const uint64_t begin = 5, step = 50000;
+    uint32_t first = key_comes_and_goes(&s, pd, begin), value = 0, values = 0;
+    uint64_t now = begin;
+    assert_int_not_equal(first, 0);
+    for (; value != first && now < begin + 2 * FABRIC_KEY_QUARANTINE; now += step) {
+        value = key_comes_and_goes(&s, pd, now);
+        values += value != 0;
+    }
+    assert_int_equal(value, first);
+    assert_int_equal(values, 4095);
+    assert_true(now - step - begin >= FABRIC_KEY_QUARANTINE);
+    assert_true(now - begin <= FABRIC_KEY_QUARANTINE + 4096 * 2 * step);
+    state_close(&s);
+}
+
+static void many_keys_in_a_short_time_are_all_different(void **state)
+{
+    (void)state;
+    struct hca_state s;
+    struct pd_state *pd = little_device(&s, 1u << 19);
+    const uint32_t count = 300000;
+    uint8_t *seen =
+        calloc(1, UINT32_MAX / 8 + 1); /* a bit for every value; few pages are touched */
+    assert_non_null(seen);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t value = key_comes_and_goes(&s, pd, i * UINT64_C(1000));
+        assert_false(seen[value / 8] & 1u << value % 8);
+        seen[value / 8] |= (uint8_t)(1u << value % 8);
+    }
+    assert_true(s.device->keys.used < 15000); /* as many as rest at a time, and no more */
+    free(seen);
+    state_close(&s);
 }
 
 static void a_scramble_is_reversible(void **state)
@@ -290,7 +356,7 @@ static void another_mapping_posts_completes_and_revokes(void **state)
     assert_int_equal(hca_post_send(h->hca, p.qp[0], &wr), FABRIC_OK);
     assert_true(hca_world_wait(p.w, 0, 3, SECOND));
     assert_int_equal(h->wcs[2].status, FABRIC_WC_SUCCESS);
-    state_key_end(&at_peer, state_key(&at_peer, rkey)); /* revoked there */
+    state_key_end(&at_peer, state_key(&at_peer, rkey), sim_now(p.w->sim)); /* revoked there */
     assert_int_equal(hca_post_send(h->hca, p.qp[0], &wr), FABRIC_OK);
     assert_true(hca_world_wait(p.w, 0, 4, SECOND));
     assert_int_equal(h->wcs[3].status, FABRIC_WC_REM_ACCESS_ERR);
@@ -339,6 +405,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(items_stay_where_they_are_and_handles_are_recognised),
         cmocka_unit_test(slots_rest_before_they_are_taken_again),
+        cmocka_unit_test(the_value_of_a_key_comes_back_after_its_quarantine),
+        cmocka_unit_test(many_keys_in_a_short_time_are_all_different),
         cmocka_unit_test(a_scramble_is_reversible),
         cmocka_unit_test(the_same_calls_leave_the_same_bytes_wherever_the_arena_lies),
         cmocka_unit_test(another_mapping_reads_what_the_engine_knows),

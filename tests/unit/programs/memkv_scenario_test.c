@@ -60,8 +60,8 @@ static int setup(void **state)
     snprintf(place.program, sizeof place.program, "%s/memkv-scenario", self);
     snprintf(place.folder, sizeof place.folder, "/tmp/memkv-signal-XXXXXX");
     assert_non_null(mkdtemp(place.folder));
-    put_file(&place, "1-quick.yaml", quick);
-    put_file(&place, "2-endless.yaml", endless);
+    put_file(&place, "1.yaml", quick);
+    put_file(&place, "2.yaml", endless);
     *state = &place;
     return 0;
 }
@@ -69,8 +69,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     const struct place *place = *state;
-    static const char *const names[] = {"1-quick.yaml", "2-endless.yaml", "junit.xml"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"1.yaml", "2.yaml", "3.yaml", "4.yaml", "junit.xml"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[128];
         snprintf(path, sizeof path, "%s/%s", place->folder, names[i]);
         unlink(path);
@@ -110,8 +110,8 @@ static void read_all(int fd, struct text *out)
     close(fd);
 }
 
-/* Until it has made a process: results of several come in the end only. */
-static void wait_for_worker(pid_t pid)
+/* Until it has made a process, which is returned: results of several come in the end only. */
+static pid_t wait_for_worker(pid_t pid)
 {
     char path[64], line[64];
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
@@ -122,6 +122,7 @@ static void wait_for_worker(pid_t pid)
         fclose(file);
         assert_int_equal(kill(pid, 0), 0);
     }
+    return (pid_t)strtol(line, NULL, 10);
 }
 
 static void end_by(const struct place *place, const char *jobs, int number)
@@ -159,11 +160,36 @@ static void a_signal_ends_the_workers_too(void **state)
     end_by(*state, "2", SIGINT);
 }
 
+static void a_worker_that_is_killed_costs_its_own_case_only(void **state)
+{
+    const struct place *place = *state;
+    int fd, status;
+    struct text out = {0};
+    put_file(place, "1.yaml", endless);
+    put_file(place, "3.yaml", quick);
+    put_file(place, "4.yaml", quick);
+    pid_t pid = launch(place, "2", &fd), first = wait_for_worker(pid), second;
+    assert_int_equal(kill(first, SIGKILL), 0);
+    do {
+        second = wait_for_worker(pid);
+    } while (second == first);
+    assert_int_equal(kill(second, SIGKILL), 0);
+    read_all(fd, &out);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_non_null(strstr(text_data(&out), "/2.yaml  \n  its worker died"));
+    assert_non_null(strstr(text_data(&out), "2 passed, 2 failed, 0 skipped\n"));
+    text_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_signal_ends_a_run_with_what_was_done, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_workers_too, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_worker_that_is_killed_costs_its_own_case_only, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

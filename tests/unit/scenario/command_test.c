@@ -250,13 +250,17 @@ static void results_that_nobody_can_read_are_no_success(void **state)
     said(fixture.err, "standard output could not be written");
 }
 
-/* In place of other processes. */
+/* In place of other processes: with three jobs one dies before it says anything, one half-way. */
 static bool spread(void *context, size_t count, unsigned jobs,
                    void (*work)(void *job, size_t i, struct text *out), void *job, struct text *out)
 {
     (void)context;
-    for (size_t i = count; i-- > 0;)
-        work(job, i, &out[i]);
+    for (size_t i = count; i-- > 0;) {
+        if (jobs == 2 || i > 0)
+            work(job, i, &out[i]);
+        if (jobs == 3 && i == 1)
+            out[i].data[out[i].length /= 2] = '\0';
+    }
     return jobs == 2;
 }
 
@@ -266,8 +270,26 @@ static void jobs_keep_the_order_of_files(void **state)
     fixture.host.spread = spread;
     assert_int_equal(run("run", GOOD, SKIPPED, "--jobs", "2", NULL), COMMAND_PASSED);
     assert_true(strstr(fixture.out, GOOD) < strstr(fixture.out, SKIPPED));
-    assert_int_equal(run("run", GOOD, "--jobs", "3", NULL), COMMAND_FAILED);
+}
+
+static void a_worker_that_dies_is_a_broken_case(void **state)
+{
+    (void)state;
+    fixture.host.spread = spread;
+    assert_int_equal(run("run", MATRIX, GOOD, "--jobs", "3", NULL), COMMAND_FAILED);
     said(fixture.err, "a worker died");
+    said(fixture.out, "FAIL  " MATRIX " [role=server transport=rc]  \n"
+                      "  its worker died, or could not be made\n"
+                      "  replay: memkv-scenario run " MATRIX
+                      " --cell 'role=server transport=rc' --fabric fake --jobs 1\n");
+    said(fixture.out, "FAIL  " MATRIX " [role=server transport=tcp]  \n"
+                      "  its worker died while it told the result\n");
+    said(fixture.out, "3 passed, 2 failed, 0 skipped\n");
+    assert_int_equal(run("run", GOOD, "--tag", "nobody", "--jobs", "2", NULL), COMMAND_NOTHING);
+    said(fixture.out, "0 passed, 0 failed, 0 skipped\n");
+    fixture.interrupted = true; /* then nothing was begun that could have died */
+    assert_int_equal(run("run", GOOD, "--jobs", "3", NULL), COMMAND_INTERRUPTED);
+    said(fixture.out, "0 passed, 0 failed, 0 skipped\n");
 }
 
 static void the_cells_of_a_matrix_are_cases(void **state)
@@ -335,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup(a_terminal_gets_colour_and_short_lines, setup),
         cmocka_unit_test_setup(results_that_nobody_can_read_are_no_success, setup),
         cmocka_unit_test_setup(jobs_keep_the_order_of_files, setup),
+        cmocka_unit_test_setup(a_worker_that_dies_is_a_broken_case, setup),
         cmocka_unit_test_setup(the_cells_of_a_matrix_are_cases, setup),
         cmocka_unit_test_setup(a_cell_that_cannot_be_read_is_named, setup),
         cmocka_unit_test_setup(results_are_written_as_junit_too, setup),
