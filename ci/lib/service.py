@@ -62,12 +62,17 @@ class Server:
     def says(self, text):
         return self._until(lambda: text in self.said())
 
+    def _busy(self):
+        with urllib.request.urlopen(f"http://{self.admin}/v1/metrics", timeout=10) as answer:
+            return re.search(r"^memkv_transfers [1-9]", answer.read().decode(), re.M)
+
     def is_busy(self):
         """Waits until a value is on its way; False when none comes."""
-        def busy():
-            with urllib.request.urlopen(f"http://{self.admin}/v1/metrics", timeout=10) as answer:
-                return re.search(r"^memkv_transfers [1-9]", answer.read().decode(), re.M)
-        return self._until(busy)
+        return self._until(self._busy)
+
+    def stays_busy(self):
+        """Whether a value is still on its way when what the clients had sent is taken."""
+        return not self._until(lambda: not self._busy(), 0.5)
 
     def send(self, number):
         self.child.send_signal(number)

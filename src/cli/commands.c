@@ -170,7 +170,7 @@ const struct cli_command cli_commands[] = {
      .summary = "prove the way to a server with a block there and back",
      .about = "Connects, writes a block of at least 2*MTU+1 bytes over the named device and port, "
               "reads it back, compares, and prints VERIFIED, or FAILED with the named error. "
-              "Without --transport tcp a fallback is a failure. " KEY_HELP
+              "Without --transport tcp a fallback is a failure. One server at a time. " KEY_HELP
               "A key on the command line is visible to everybody on the host.",
      .examples =
          EXAMPLES("memkv net verify --server node2:9900 --device mlx5_0 --auth-key-file auth.key",

@@ -192,7 +192,7 @@ static void print_json(struct cli *cli, const struct loaded *l)
 struct serving {
     struct cli *cli;
     struct loaded *loaded;
-    bool drained, interrupted;
+    bool ready, drained, interrupted;
     unsigned ends;     /* signals that ask for the end */
     char command[256]; /* the last that a signal made */
 };
@@ -210,6 +210,7 @@ static void take_report(void *context, const char *json)
         if (!PLANTED(cli_ready_untold))
             s->cli->host->notify(s->cli->host->context, "READY=1");
     }
+    s->ready = s->ready || (event && strcmp(event, "ready") == 0);
     s->drained = s->drained || (event && strcmp(event, "drained") == 0);
     json_decref(report);
 }
@@ -258,6 +259,20 @@ static const char *take_signal(void *context, int cli_signal)
     return s->command;
 }
 
+/* How a run ends that was not drained. */
+static enum cli_exit cut_short(const struct serving *s, enum fabric_error error)
+{
+    struct cli *cli = s->cli;
+    assert(error);
+    if (error == ERR_CANCELLED && !PLANTED(cli_second_signal_untold)) {
+        cli_say(cli, "ended at once: what was under way was not finished");
+        return CLI_INTERRUPTED;
+    }
+    enum cli_exit code = cli_fail(cli, error, "%s; the log says what was found",
+                                  s->ready ? "ended while it served" : "not started");
+    return error == ERR_MTU_ABOVE_ACTIVE ? CLI_CONFIG : code; /* it asks for too much */
+}
+
 static enum cli_exit serve(struct cli *cli, struct loaded *l)
 {
     struct serving serving = {.cli = cli, .loaded = l};
@@ -281,12 +296,9 @@ static enum cli_exit serve(struct cli *cli, struct loaded *l)
     enum fabric_error error = cli->host->run(cli->host->context, &node);
     memset(text, 0, strlen(text));
     free(text);
-    if (serving.interrupted)
-        return CLI_INTERRUPTED;
-    if (serving.drained || !error)
-        return CLI_DONE;
-    enum cli_exit code = cli_fail(cli, error, "not started; the log says what was found");
-    return error == ERR_MTU_ABOVE_ACTIVE ? CLI_CONFIG : code; /* it asks for too much */
+    if (error && !serving.drained)
+        return cut_short(&serving, error);
+    return serving.interrupted ? CLI_INTERRUPTED : CLI_DONE;
 }
 
 enum cli_exit cli_run_start(struct cli *cli)

@@ -250,6 +250,7 @@ static enum cli_exit run(struct cli *cli, struct verify *v)
                             .context = v,
                             .begin = begin,
                             .completed = completed,
+                            .one_server = true,
                             .transport = cli_value(cli->arguments, "transport") ? NULL : "rdma"};
     v->sent = calloc(1, (size_t)v->size);
     v->received = calloc(1, (size_t)v->size);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 static void drop_report(void *context, const char *json)
 {
     (void)context;
@@ -82,6 +84,11 @@ bool cli_work_run(struct cli_work *work, enum cli_exit *code)
     *code = cli_client_config(work->cli, work->transport, &work->config);
     if (*code != CLI_DONE)
         return false;
+    if (work->one_server && work->config.server_count > 1 && !PLANTED(cli_verify_any_server)) {
+        *code = cli_usage(work->cli, "found %u servers; one is expected: --server HOST:PORT",
+                          (unsigned)work->config.server_count);
+        return false;
+    }
     memcpy(config, &work, sizeof config);
     const struct cli_node node = {.program = &work_program,
                                   .config = config,

@@ -13,6 +13,7 @@ struct cli_work {
     struct client *client; /* null before the start and after the end */
     void *context;         /* of the command */
     const char *transport; /* above file and environment; null: theirs holds */
+    bool one_server;       /* it speaks of one: several are wrong usage */
     /* The client is there: submits what there is to do. */
     void (*begin)(struct cli_work *work);
     /* A request has ended; may submit more, or end the work. */

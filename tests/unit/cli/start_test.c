@@ -105,10 +105,10 @@ static void it_serves_until_it_is_told_to_end(void **state)
     desk_close(&desk);
 }
 
-/* SIGINT twice: the second does not wait for what is under way. */
 static void interrupt(struct desk *desk)
 {
-    desk->signal = CLI_SIGNAL_INTERRUPT;
+    if (small_now(desk->world) > SECOND)
+        desk->signal = CLI_SIGNAL_INTERRUPT;
 }
 
 static void interrupted_it_says_so(void **state)
@@ -120,6 +120,41 @@ static void interrupted_it_says_so(void **state)
     desk.node = PAIR_SERVER;
     desk.meanwhile = interrupt;
     desk_expect(&desk, "memkv start --config conf", CLI_INTERRUPTED, "memkv: ready", NULL);
+    assert_int_equal(small_logged(desk.world, PAIR_SERVER, "draining: 0 connections"), 1);
+    assert_string_equal(desk.err, "");
+    desk_close(&desk);
+}
+
+/* A client's value is on its way for longer than the test lasts; then the signal comes, twice. */
+static void terminate_twice(struct desk *desk)
+{
+    struct small_world *w = desk->world;
+    uint64_t ms = small_now(w) / (SECOND / 1000);
+    if (ms == 5) {
+        assert_int_equal(pair_client(w, "rdma", ""), 0);
+        pair_has(pair_do(w, "\"op\":\"put\",\"key\":\"k\",\"size\":100000,\"seed\":7"), "rdma");
+        small_delay(w, 100 * SECOND);
+        small_command(w, PAIR_CLIENT,
+                      "{\"id\":99,\"op\":\"put\",\"key\":\"b\",\"size\":100000,\"seed\":8}");
+    } else if (ms == 20) {
+        desk->signal = CLI_SIGNAL_TERMINATE;
+    } else if (small_logged(w, PAIR_SERVER, "draining: 1 connections, 1 transfers") == 1) {
+        desk->signal = CLI_SIGNAL_TERMINATE;
+    }
+}
+
+static void told_twice_it_ends_at_once_and_says_so(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk.world = small_world_new(2);
+    desk.node = PAIR_SERVER;
+    desk.meanwhile = terminate_twice;
+    desk_expect(&desk, "memkv start --config conf --device mlx5_0", CLI_INTERRUPTED, "memkv: ready",
+                "ended at once: what was under way was not finished");
+    assert_null(strstr(desk.err, "not started"));
+    assert_null(small_until(desk.world, PAIR_SERVER, "drained", 1));
     desk_close(&desk);
 }
 
@@ -161,6 +196,7 @@ int main(void)
         cmocka_unit_test(a_key_file_that_everybody_may_write_is_refused),
         cmocka_unit_test(it_serves_until_it_is_told_to_end),
         cmocka_unit_test(interrupted_it_says_so),
+        cmocka_unit_test(told_twice_it_ends_at_once_and_says_so),
         cmocka_unit_test(a_reload_takes_the_key_and_the_log_level),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

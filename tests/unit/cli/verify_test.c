@@ -47,6 +47,19 @@ static void a_block_over_rdma_proves_the_fabric(void **state)
     desk_close(&desk);
 }
 
+/* Which of several a key goes to is the key's affair: what was proven would bear a wrong name. */
+static void of_several_servers_none_is_verified(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    desk_set(&desk, "MEMKV_SERVERS", "10.0.0.2:9,10.0.0.1:9900");
+    desk_expect(&desk, "memkv net verify --json", CLI_USAGE, "\"name\":\"usage\"",
+                "found 2 servers; one is expected");
+    desk_expect(&desk, "memkv net verify --server 10.0.0.1:9900", CLI_DONE, "\nVERIFIED", NULL);
+    desk_close(&desk);
+}
+
 static void over_tcp_the_fabric_is_not_proven(void **state)
 {
     struct desk desk;
@@ -190,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_over_rdma_proves_the_fabric),
+        cmocka_unit_test(of_several_servers_none_is_verified),
         cmocka_unit_test(over_tcp_the_fabric_is_not_proven),
         cmocka_unit_test(a_failure_names_the_error_and_what_to_check),
         cmocka_unit_test(without_a_device_it_fails_rather_than_use_tcp),
