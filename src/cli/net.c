@@ -54,13 +54,13 @@ static enum cli_exit read_mtu(struct cli *cli, uint32_t *out)
     if (!given)
         return CLI_DONE;
     yaml_errors_init(&errors, "--mtu");
-    bool ok = yaml_read_integer(yaml_find(yaml_root(tree), "value"), "mtu", NET_IPOIB_MTU_LEAST,
-                                65535, &number, &errors);
+    bool ok = yaml_read_integer(yaml_find(yaml_root(tree), "value"), "mtu", IPOIB_MTU_LEAST, 65535,
+                                &number, &errors);
     yaml_tree_free(tree);
     *out = (uint32_t)number;
     return ok ? CLI_DONE
               : cli_usage(cli, "--mtu: found '%.60s'; %d to 65535 bytes are expected", given,
-                          NET_IPOIB_MTU_LEAST);
+                          IPOIB_MTU_LEAST);
 }
 
 /* "mlx5_0" or "mlx5_0:2" */
