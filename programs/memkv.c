@@ -15,6 +15,7 @@
 #include "fabric_hw/os/notify.h"
 #include "fabric_hw/os/os.h"
 #include "fabric_hw/os/run.h"
+#include "lib/part.h"
 #include "src/cli/cli.h"
 
 static const char *environment(void *context, const char *name)
@@ -185,6 +186,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
 static enum fabric_error run(void *context, const struct cli_node *node)
 {
     const struct os_fabric_options options = {
+        .part = lib_part(),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,
         .log_level = node->log_level,
@@ -227,7 +229,7 @@ static void notify(void *context, const char *state)
 
 static struct fabric *look(void *context)
 {
-    const struct os_fabric_options options = {.log_fd = -1};
+    const struct os_fabric_options options = {.part = lib_part(), .log_fd = -1};
     struct fabric *f = NULL;
     (void)context;
     return os_fabric_create(&options, &f) ? NULL : f;

@@ -65,8 +65,11 @@ struct kit *kit_new_bare(size_t nodes, fabric_caps caps);
 void kit_need_reads(struct kit *kit);
 /* Destroys the world; for teardown functions, *state may be null. */
 int kit_free(void **state);
-/* A case with its teardown. */
-#define CASE(name) cmocka_unit_test_teardown(name, kit_free)
+/* Notes which case runs; its name comes as the state. */
+int kit_begin(void **state);
+/* A case with its teardown, by its name in the table of deviations. */
+#define CASE(name)                                                                                 \
+    cmocka_unit_test_prestate_setup_teardown(name, kit_begin, kit_free, (char[]){#name})
 
 void kit_open(struct kit_node *node); /* device, completion queue, region, address */
 struct fabric_port_attr kit_port(struct kit_node *node);
