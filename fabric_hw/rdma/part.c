@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The part: made, ended, asked at every poll. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -61,17 +63,32 @@ static bool open_busy(struct rdma *r)
     return r->busy_fd >= 0 && !os_watch(r->f, r->busy_fd, EPOLLIN, &r->busy);
 }
 
-/* DC is a promise for the life of the instance: what is there at its start decides. */
-static bool finds_dc(const struct verbs_calls *calls)
+static bool has_infiniband(struct fabric *f, const char *name)
+{
+    char path[FABRIC_PATH_MAX], text[32] = "";
+    size_t length;
+    for (unsigned port = 1; port <= 2; port++) {
+        snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/%u/link_layer", name, port);
+        if (!f->ops->sysfile_read(f, path, text, sizeof(text) - 1, &length) &&
+            strncmp(text, "InfiniBand", strlen("InfiniBand")) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Promises hold for the life of the instance: what is there at its start decides. */
+static fabric_caps find_caps(struct fabric *f, const struct verbs_calls *calls)
 {
     int count = 0;
-    bool found = false;
+    fabric_caps caps = FABRIC_CAP_RC | FABRIC_CAP_RD_ATOMIC;
     struct ibv_device **list = calls->get_device_list(&count);
-    for (int i = 0; list && i < count; i++)
-        found = found || calls->mlx5dv_is_supported(list[i]);
+    for (int i = 0; list && i < count; i++) {
+        caps |= calls->mlx5dv_is_supported(list[i]) ? FABRIC_CAP_DC : 0;
+        caps |= has_infiniband(f, list[i]->name) ? FABRIC_CAP_LID | FABRIC_CAP_PKEY : 0;
+    }
     if (list)
         calls->free_device_list(list);
-    return found;
+    return caps;
 }
 
 static enum fabric_error part_open(struct fabric *f, void *context, void **state)
@@ -93,7 +110,7 @@ static enum fabric_error part_open(struct fabric *f, void *context, void **state
      * pinned pages at a fork this does nothing; where nothing can be done only children that touch
      * the memory are unsafe, so it is no reason to refuse RDMA. */
     (void)r->calls->fork_init();
-    r->has_dc = finds_dc(r->calls);
+    r->caps = find_caps(f, r->calls);
     *state = r;
     return FABRIC_OK;
 }
@@ -116,8 +133,7 @@ static void part_guarantees(void *state, struct fabric_guarantees *out)
 {
     const struct rdma *r = state;
     long page = sysconf(_SC_PAGESIZE);
-    out->caps |= FABRIC_CAP_RC | FABRIC_CAP_RD_ATOMIC | FABRIC_CAP_LID | FABRIC_CAP_PKEY;
-    out->caps |= r->has_dc ? FABRIC_CAP_DC : 0;
+    out->caps |= r->caps;
     out->ack_timeout_stretch = 4; /* vol. 1, chapter 9.7.6.1.3 */
     out->iova_align = page > 0 ? (uint32_t)page : 4096;
 }

@@ -153,7 +153,7 @@ struct rdma {
     struct rdma_resolver *resolver; /* null until the first look-up */
     struct os_source busy;          /* an always readable descriptor, with busy_poll */
     int busy_fd;
-    bool has_dc; /* a device that was there at the start */
+    fabric_caps caps;
 };
 
 static inline struct rdma *rdma_of(struct fabric *f)

@@ -81,13 +81,13 @@ static unsigned access_of(uint32_t access)
 static int post(struct rdma_window *window)
 {
     struct rdma_device *device = window->object.device;
-    struct ibv_mw_bind bind = {.wr_id = window->object.id, .send_flags = IBV_SEND_SIGNALED};
-    bool opens = window->state == RDMA_WINDOW_WAITS;
-    if (opens) {
-        bind.bind_info = (struct ibv_mw_bind_info){.mr = window->mr->mr,
-                                                   .addr = window->iova,
-                                                   .length = window->length,
-                                                   .mw_access_flags = access_of(window->access)};
+    struct ibv_mw_bind bind = {.wr_id = window->object.id,
+                               .send_flags = IBV_SEND_SIGNALED,
+                               .bind_info = {.mr = window->mr->mr}}; /* rxe wants one always */
+    if (window->state == RDMA_WINDOW_WAITS) {
+        bind.bind_info.addr = window->iova;
+        bind.bind_info.length = window->length;
+        bind.bind_info.mw_access_flags = access_of(window->access);
     }
     window->key_before = window->mw->mw->rkey;
     return device->rdma->calls->bind_mw(device->bind.qp, window->mw->mw, &bind);

@@ -80,6 +80,10 @@ void kit_adopt(struct kit *kit, size_t node, struct fabric *f);
 /* Ends the running case, which the backend cannot show: "BACKEND WHY". */
 void kit_skip(const struct kit *kit, const char *why);
 
+/* The status that is to be expected where this one is due: another one where the driver of the
+ * running fabric is known for it, which is said. */
+enum fabric_wc_status kit_due(enum fabric_wc_status due);
+
 /* Breaks something, or skips the case. */
 void kit_inject(struct kit *kit, size_t node, enum bench_word word);
 

@@ -106,8 +106,7 @@ fabric_caps machine_caps(struct bench *bench)
     struct fabric_guarantees guarantees;
     enum fabric_error error = fabric_guarantees(bench->fabrics[0], &guarantees);
     assert(!error);
-    return ((guarantees.caps | FABRIC_CAP_PROCESS_KILL | machine.gives) & ~machine.lacks) &
-           bench->caps;
+    return (guarantees.caps | FABRIC_CAP_PROCESS_KILL | machine.gives) & bench->caps;
 }
 
 bool machine_ask(struct bench *bench, size_t node, const char *where, const char *method,

@@ -13,9 +13,7 @@ struct machine {
     /* options: completes the options of a node's instance; `folder` is its own, and empty but for
      * the one of its storage. */
     void (*options)(size_t node, char *folder, struct os_fabric_options *out);
-    /* What this machine can do beyond its fabric's guarantees, and what it cannot although the
-     * fabric could. */
-    fabric_caps gives, lacks;
+    fabric_caps gives; /* what this machine can do beyond the guarantees of its fabric */
     /* inject: all but BENCH_KILL; null: nothing. mend: undoes what was injected; may be null. */
     bool (*inject)(size_t node, enum bench_word word);
     void (*mend)(void);

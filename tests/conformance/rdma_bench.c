@@ -121,9 +121,8 @@ const struct machine machine = {
     .options = options,
     .gives = FABRIC_CAP_EVENTS_RELIABLE | FABRIC_CAP_PORT_STATE | FABRIC_CAP_MTU_CHANGE |
              FABRIC_CAP_LOSS,
-    .lacks = FABRIC_CAP_LID | FABRIC_CAP_PKEY | FABRIC_CAP_DC,
     .inject = inject,
     .mend = mend,
 };
 const struct bench_backend bench_backend = {
-    .name = "rdma", .device = device, .driver = driver, MACHINE_BENCH};
+    .name = "rdma", .back_to_back = true, .device = device, .driver = driver, MACHINE_BENCH};
