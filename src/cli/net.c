@@ -10,11 +10,6 @@
 #include "src/net/ipoib.h"
 #include "src/net/show.h"
 
-static void write_to(void *context, const char *bytes, size_t length)
-{
-    fwrite(bytes, 1, length, context);
-}
-
 /* A value as the configuration's readers take it; null after the complaint was said. */
 static struct yaml_tree *value_of(struct cli *cli, const char *option, const char **given)
 {
@@ -86,14 +81,14 @@ static enum cli_exit read_device(struct cli *cli, struct config_device *out)
 static enum cli_exit look(struct cli *cli, const struct net_show_options *show,
                           const struct net_ipoib_options *ipoib)
 {
-    const struct net_output out = {cli->host->out, write_to}, talk = {cli->host->err, write_to};
+    const struct net_output out = cli_output(cli->host->out), talk = cli_output(cli->host->err);
     struct fabric *f = cli->host->look(cli->host->context);
     if (!f)
         return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "the system gives no fabric");
-    enum net_exit end =
+    enum cli_exit code =
         show ? net_show_run(f, show, &out, &talk) : net_ipoib_run(f, ipoib, &out, &talk);
     fabric_destroy(f);
-    return (enum cli_exit)end; /* the codes of src/net are some of ours */
+    return code;
 }
 
 static enum cli_exit show(struct cli *cli, struct net_show_options *options)
