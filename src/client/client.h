@@ -7,6 +7,7 @@
  * pool.c       which connection serves a key: server, lane, member of the pool
  * peer.c       one connection: its control stream, reconnection, falling back
  * link.c       one rail over one connection: queue pair, generation, readiness
+ * rails.c      what becomes of links when a port changes
  * target.c     the DC target of a rail
  * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation

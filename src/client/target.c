@@ -22,13 +22,24 @@ static void make(struct client *c, uint32_t rail)
                  r->name, r->port_num, error_name(error), more);
 }
 
+static bool is_used(const struct client *c, uint32_t rail)
+{
+    for (uint32_t i = 0; i < c->peer_count; i++) {
+        const struct client_link *l = &c->peers[i]->links[rail];
+        if (l->state > CLIENT_LINK_REQUESTED && l->dc)
+            return true;
+    }
+    return false;
+}
+
 void client_target_offer(struct client *c, uint32_t rail, struct wire_message *request)
 {
     assert(c && rail < c->rail_count && request && request->type == WIRE_LINK_REQUEST);
     struct rail_target *t = &c->targets[rail].target;
     if (!rail_has_dc(&c->rails[rail]))
         return;
-    if (!rail_target_stands(&c->rails[rail], t))
+    bool stands = rail_target_stands(&c->rails[rail], t);
+    if (!stands || (!rail_target_is_best(&c->rails[rail], t) && !is_used(c, rail)))
         make(c, rail);
     if (!t->qp.id)
         return;

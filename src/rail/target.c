@@ -117,6 +117,14 @@ bool rail_target_stands(const struct rail *rail, struct rail_target *t)
     return !demanded || PLANTED(rail_target_gid_kept);
 }
 
+bool rail_target_is_best(const struct rail *rail, const struct rail_target *t)
+{
+    uint8_t best;
+    struct fabric_av av;
+    assert(rail && t && t->qp.id && rail->state == RAIL_READY);
+    return fabric_av_target(&rail->address, &best, &av) != FABRIC_OK || best == t->gid;
+}
+
 void rail_target_destroy(struct rail *rail, struct rail_target *t)
 {
     assert(rail && t);

@@ -31,6 +31,8 @@ enum fabric_error rail_target_create(struct rail *rail, uint64_t cookie, struct 
 /* Whether it is there and still of the rail's class. Where only the list of GIDs changed, its
  * position there is the one of now. */
 bool rail_target_stands(const struct rail *rail, struct rail_target *target);
+/* Whether its GID is the best of those that the port has now, or it needs none. */
+bool rail_target_is_best(const struct rail *rail, const struct rail_target *target);
 /* Fine without a target, and after its device was closed. */
 void rail_target_destroy(struct rail *rail, struct rail_target *target);
 

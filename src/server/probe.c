@@ -117,6 +117,16 @@ enum fabric_error server_probe(struct server *server, struct server_connection *
     return error;
 }
 
+/* A post of it was refused: that says nothing about the path. */
+static void refused(struct server *s, struct server_transfer *t)
+{
+    const enum fabric_error error = t->error;
+    const uint32_t index = t->link;
+    struct server_connection *c = server_transfer_owner(s, t);
+    server_transfer_free(s, t);
+    server_link_fail(s, c, index, error, "the probe could not be sent");
+}
+
 void server_probe_resume(struct server *s, struct server_transfer *t)
 {
     struct server_link *link = server_transfer_link(s, t);
@@ -125,7 +135,9 @@ void server_probe_resume(struct server *s, struct server_transfer *t)
         probe_post(s, t, link);
     if (!link)
         t->closed = true; /* another generation is being built */
-    if (!link || t->error)
+    if (link && t->error)
+        refused(s, t);
+    else if (!link)
         server_probe_finish(s, t);
 }
 

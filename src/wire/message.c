@@ -151,8 +151,12 @@ static void put_instance(struct wire_writer *w, const struct wire_message *m)
     wire_put(w, m->member, 2);
 }
 
-static void put_target(struct wire_writer *w, const struct wire_message *m)
+static void put_dc(struct wire_writer *w, enum field field, const struct wire_message *m)
 {
+    if (field == TRANSPORT) {
+        wire_put(w, m->dc, 1);
+        return;
+    }
     wire_put(w, m->dct_num, 3);
     wire_put(w, m->dc_access_key, 8);
     wire_put(w, m->dc_mtu, 1);
@@ -228,10 +232,8 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         put_instance(w, m);
         break;
     case DC_TARGET:
-        put_target(w, m);
-        break;
     case TRANSPORT:
-        wire_put(w, m->dc, 1);
+        put_dc(w, field, m);
         break;
     }
 }
@@ -305,21 +307,19 @@ static void get_instance(struct wire_reader *r, struct wire_message *m)
     m->member = (uint16_t)wire_get(r, 2);
 }
 
-static void get_target(struct wire_reader *r, struct wire_message *m)
+static void get_dc(struct wire_reader *r, enum field field, struct wire_message *m)
 {
+    if (field == TRANSPORT) {
+        uint64_t transport = wire_get(r, 1);
+        m->dc = transport == 1;
+        r->failed = r->failed || transport > 1;
+        return;
+    }
     m->dct_num = (uint32_t)wire_get(r, 3);
     m->dc_access_key = wire_get(r, 8);
     m->dc_mtu = (enum fabric_mtu)wire_get(r, 1);
     m->dc_gid = (uint8_t)wire_get(r, 1);
     if (m->dc_gid > FABRIC_AV_MAX_GIDS || m->dc_mtu > FABRIC_MTU_4096)
-        r->failed = true;
-}
-
-static void get_transport(struct wire_reader *r, struct wire_message *m)
-{
-    uint64_t transport = wire_get(r, 1);
-    m->dc = transport == 1;
-    if (transport > 1)
         r->failed = true;
 }
 
@@ -392,10 +392,8 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
         get_instance(r, m);
         break;
     case DC_TARGET:
-        get_target(r, m);
-        break;
     case TRANSPORT:
-        get_transport(r, m);
+        get_dc(r, field, m);
         break;
     }
 }
