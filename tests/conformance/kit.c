@@ -117,6 +117,17 @@ struct kit *kit_new(size_t nodes, fabric_caps caps)
     return kit;
 }
 
+void kit_need_reads(struct kit *kit)
+{
+    for (size_t i = 0; i < kit->node_count; i++) {
+        const struct fabric_port_address *address = &kit->nodes[i].address;
+        if (address->max_rd_atomic && address->max_dest_rd_atomic)
+            continue;
+        fprintf(stderr, "# needs devices that ask for and answer RDMA READs\n");
+        skip();
+    }
+}
+
 int kit_free(void **state)
 {
     struct kit *kit = *state;
