@@ -59,6 +59,7 @@ struct wire_session {
     bool record_open;        /* the last record in `out` takes further frames */
     size_t record_at;        /* its header */
     size_t frame_at, frames; /* a verified record in `in`: next frame, end of frames */
+    size_t payload;          /* bytes that pass by before the next header */
 };
 
 static bool reserve(struct buffer *b, size_t more)
@@ -394,7 +395,7 @@ enum fabric_error wire_session_feed(struct wire_session *session, const uint8_t 
     *taken = 0;
     if (s->state == BROKEN)
         return ERR_FRAME_INVALID;
-    while (*taken < length && s->frames == 0) {
+    while (*taken < length && s->frames == 0 && s->payload == 0) {
         struct header h;
         enum fabric_error error = FABRIC_OK;
         if (s->in.used < WIRE_HEADER_BYTES) {
@@ -434,14 +435,29 @@ enum fabric_error wire_session_next(struct wire_session *session, struct wire_me
     if (error)
         return broken(s, error);
     s->frame_at += used;
+    if (out->type == WIRE_BULK && s->frame_at != s->frames && !PLANTED(wire_bulk_inside))
+        return broken(s, ERR_FRAME_INVALID);
+    s->payload = out->type == WIRE_BULK ? out->length : 0;
     *got = true;
     return FABRIC_OK;
+}
+
+size_t wire_session_payload(const struct wire_session *session)
+{
+    assert(session);
+    return session->state == READY ? session->payload : 0;
+}
+
+void wire_session_payload_passed(struct wire_session *session, size_t length)
+{
+    assert(session && length <= session->payload);
+    session->payload -= length;
 }
 
 enum fabric_error wire_session_end(const struct wire_session *session)
 {
     assert(session);
-    bool inside = session->in.used && session->frames == 0;
+    bool inside = session->payload || (session->in.used && session->frames == 0);
     return inside ? ERR_FRAME_INVALID : ERR_PEER_GONE;
 }
 
@@ -465,8 +481,8 @@ enum fabric_error wire_session_send(struct wire_session *session,
 {
     assert(session && message && session->state == READY);
     struct wire_session *s = session;
-    size_t bulk = message->type == WIRE_BULK ? message->length : 0;
-    size_t most = WIRE_MESSAGE_ROOM + bulk, length;
+    const size_t most = WIRE_MESSAGE_ROOM;
+    size_t length;
     if (wire_session_queued(s) + WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES > WIRE_MAX_QUEUED)
         return ERR_QUEUE_FULL;
     bool full =
@@ -483,6 +499,8 @@ enum fabric_error wire_session_send(struct wire_session *session,
     bool fits = wire_message_encode(message, s->out.data + s->out.used, most, &length);
     assert(fits);
     s->out.used += length;
+    if (message->type == WIRE_BULK)
+        seal(s);
     return FABRIC_OK;
 }
 

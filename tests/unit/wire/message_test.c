@@ -9,8 +9,6 @@
 
 #include "src/wire/message.h"
 
-static const uint8_t bulk[] = "some bytes";
-
 static struct wire_message sample(enum wire_type type)
 {
     struct wire_message m = {.type = type,
@@ -21,7 +19,7 @@ static struct wire_message sample(enum wire_type type)
                              .psn = 0xabcdef,
                              .iova = 0x100000000u,
                              .rkey = 0xdeadbeefu,
-                             .length = type == WIRE_BULK ? sizeof bulk : 4096,
+                             .length = 4096,
                              .digest = {7},
                              .path_mtu = FABRIC_MTU_4096,
                              .error = ERR_PKEY_LIMITED_PAIR,
@@ -32,7 +30,7 @@ static struct wire_message sample(enum wire_type type)
                              .key = "key",
                              .key_length = 3,
                              .offset = 12,
-                             .data = bulk,
+                             .mac = {6},
                              .lanes = 4,
                              .lane = 3,
                              .member = 2,
