@@ -47,12 +47,17 @@ static struct client_operation *next_put(const struct client *c, const struct cl
     return NULL;
 }
 
+static uint32_t piece_of(const struct client_operation *op)
+{
+    uint32_t left = op->length - op->next;
+    return left < CLIENT_PIECE ? left : CLIENT_PIECE;
+}
+
 /* False when the connection is lost by now. */
 static bool send_piece(struct client *c, struct client_peer *p, struct client_operation *op)
 {
-    uint32_t left = op->length - op->next;
-    struct wire_message m = {.type = WIRE_BULK, .id = op->id, .offset = op->next};
-    m.length = left < CLIENT_PIECE ? left : CLIENT_PIECE;
+    struct wire_message m = {
+        .type = WIRE_BULK, .id = op->id, .offset = op->next, .length = piece_of(op)};
     m.data = op->data + op->next;
     wire_tag_add(op->run, m.data, m.length);
     op->next += m.length;
@@ -78,14 +83,14 @@ static bool put_off(struct client *c, struct client_peer *p)
 void client_pump_bulk(struct client *c, struct client_peer *p)
 {
     assert(c && p);
-    for (uint32_t sent = 0; p->channel && !wire_channel_is_sending(p->channel);
-         sent += CLIENT_PIECE) {
+    for (uint32_t sent = 0; p->channel && !wire_channel_is_sending(p->channel);) {
         p->sending = NULL;
         struct client_operation *op = next_put(c, p);
-        if (!op || p->pumps)
+        if (!op || p->pumps || wire_channel_is_busy(p->channel))
             return;
         if (sent >= CLIENT_BULK && !PLANTED(client_bulk_endless) && put_off(c, p))
             return;
+        sent += piece_of(op);
         if (!send_piece(c, p, op))
             return;
     }

@@ -115,11 +115,10 @@ void client_peer_flush(struct client *c, struct client_peer *p)
     assert(c && p);
     if (p->state != CLIENT_PEER_READY)
         return;
-    enum fabric_error error = wire_channel_flush(p->channel);
+    client_pump_bulk(c, p);
+    enum fabric_error error = p->channel ? wire_channel_flush(p->channel) : FABRIC_OK;
     if (error)
         client_peer_lost(c, p, error);
-    else
-        client_pump_bulk(c, p);
 }
 
 bool client_peer_send(struct client *c, struct client_peer *p, const struct wire_message *m)

@@ -92,21 +92,23 @@ static struct server_transfer *next_get(const struct server_connection *c)
     return first;
 }
 
+static uint32_t piece_of(const struct server_transfer *t)
+{
+    uint32_t left = t->length - t->next;
+    return left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
+}
+
 /* False when the connection is gone by now. */
 static bool send_piece(struct server *s, struct server_connection *c, struct server_transfer *t)
 {
-    uint32_t left = t->length - t->next;
-    struct wire_message m = {.type = WIRE_BULK, .id = t->id, .offset = t->next};
-    m.length = left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
+    struct wire_message m = {
+        .type = WIRE_BULK, .id = t->id, .offset = t->next, .length = piece_of(t)};
     m.data = (const uint8_t *)store_data(t->lane->store, t->block) + t->next;
     t->next += m.length;
     c->sending = t;
     c->turn = t->serial;
     look_at_pool(s, c);
-    enum fabric_error error = wire_channel_send(c->channel, &m);
-    if (error)
-        server_connection_close(s, c, error, "sending failed");
-    return !error;
+    return server_send(s, c, &m);
 }
 
 /* The stream has the last piece as a whole: its block is needed no more, if it was the last one. */
@@ -131,14 +133,15 @@ void server_pump_bulk(struct server *server, struct server_connection *c)
 {
     struct server *s = server;
     assert(s && c);
-    for (uint32_t sent = 0; !wire_channel_is_sending(c->channel); sent += WIRE_MAX_BULK) {
+    for (uint32_t sent = 0; !wire_channel_is_sending(c->channel);) {
         piece_is_out(s, c);
         struct server_transfer *t = next_get(c);
-        if (!t || c->pumps)
+        if (!t || c->pumps || wire_channel_is_busy(c->channel))
             return;
         if (sent >= SERVER_BULK && !PLANTED(server_bulk_endless) && put_off(s, c))
             return;
         c->bulk_progress = server_now(s);
+        sent += piece_of(t);
         if (!send_piece(s, c, t))
             return;
     }

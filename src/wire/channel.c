@@ -171,16 +171,16 @@ enum fabric_error wire_channel_send(struct wire_channel *channel,
 {
     assert(channel && message);
     struct outgoing *o = &channel->out;
-    bool bulk = message->type == WIRE_BULK;
+    bool bulk = message->type == WIRE_BULK, lent = bulk && message->length > WIRE_COPIED;
     assert(!bulk || (message->data && message->length && message->length <= WIRE_MAX_BULK));
-    if (bulk && o->left)
+    if (lent && o->left)
         return ERR_QUEUE_FULL;
     enum fabric_error error = wire_session_send(channel->session, message);
-    if (!error && bulk)
+    if (!error && lent)
         *o = (struct outgoing){.data = message->data,
                                .left = message->length,
                                .before = wire_session_queued(channel->session)};
-    bool waits = channel->corked && !bulk && wire_session_queued(channel->session) < WIRE_MAX_BODY;
+    bool waits = channel->corked && !lent && wire_session_queued(channel->session) < WIRE_MAX_BODY;
     return error || waits ? error : wire_channel_flush(channel);
 }
 
@@ -188,6 +188,12 @@ bool wire_channel_is_sending(const struct wire_channel *channel)
 {
     assert(channel);
     return channel->out.left > 0;
+}
+
+bool wire_channel_is_busy(const struct wire_channel *channel)
+{
+    assert(channel);
+    return channel->out.left > 0 || wire_session_queued(channel->session) >= WIRE_BULK_WATERMARK;
 }
 
 void wire_channel_keep(struct wire_channel *channel)

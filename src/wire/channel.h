@@ -9,6 +9,8 @@
 
 #include "src/wire/session.h"
 
+/* A sender of bulk adds no more while this many bytes wait. */
+#define WIRE_BULK_WATERMARK (256u * 1024u)
 /* Payload bytes that are told of at a time: still in the cache when their tag is computed. */
 #define WIRE_RECEIVE (256u * 1024u)
 
@@ -46,14 +48,17 @@ void wire_channel_discard(struct wire_channel *channel);
 /* From now on what is less than a full record waits for wire_channel_flush, so that messages that
  * belong together travel together. */
 void wire_channel_cork(struct wire_channel *channel);
-/* Queues and, unless it is corked, sends what the stream takes. A BULK is always sent at once, with
- * what was queued before it; its bytes are not copied: they stay as they are until
- * wire_channel_is_sending says no, or the channel is closed. Errors: queue_full (also for a BULK
- * while another one is being sent), resources_exhausted, peer_gone. */
+/* Queues and, unless it is corked, sends what the stream takes. A BULK of more than WIRE_COPIED
+ * bytes is always sent at once, with what was queued before it, and its bytes are not copied: they
+ * stay as they are until wire_channel_is_sending says no, or the channel is closed. Errors:
+ * queue_full (also for such a BULK while another one is being sent), resources_exhausted,
+ * peer_gone. */
 enum fabric_error wire_channel_send(struct wire_channel *channel,
                                     const struct wire_message *message);
-/* The stream has not taken all of the payload. */
+/* The stream has not taken all of a payload that was not copied. */
 bool wire_channel_is_sending(const struct wire_channel *channel);
+/* It is to get no BULK: so it is, or much waits. WRITABLE follows. */
+bool wire_channel_is_busy(const struct wire_channel *channel);
 /* Copies what is left of the payload, so that its memory is free now. Without memory for that the
  * next send or flush fails: resources_exhausted. */
 void wire_channel_keep(struct wire_channel *channel);
