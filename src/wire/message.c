@@ -133,6 +133,13 @@ static void put_tag(struct wire_writer *w, const struct wire_tag *tag)
     wire_put_bytes(w, tag->mac, sizeof tag->mac);
 }
 
+static void put_piece(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put(w, m->offset, 4);
+    wire_put(w, m->length, 4);
+    wire_put_bytes(w, m->mac, sizeof m->mac);
+}
+
 static void put_server(struct wire_writer *w, const struct wire_message *m)
 {
     wire_put(w, m->lanes, 2);
@@ -202,9 +209,7 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
         wire_put_string(w, m->key, m->key_length);
         break;
     case PIECE:
-        wire_put(w, m->offset, 4);
-        wire_put(w, m->length, 4);
-        wire_put_bytes(w, m->mac, sizeof m->mac);
+        put_piece(w, m);
         break;
     case SERVER:
         put_server(w, m);
