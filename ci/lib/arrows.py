@@ -39,7 +39,8 @@ MAY_KNOW["tests"] = _HOUSE
 # Single files that know one thing more: (who, whom).
 EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]"),
               ("fabric_sim/testbed*.[ch]", "src/scenario/topology.[ch]"),  # testbed.h is made of it
-              ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]")]  # for "did you mean"
+              ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]"),  # for "did you mean"
+              ("src/net/*.[ch]", "src/cli/exit.[ch]")]  # its commands end as all of memkv do
 
 # ---- What src and fabric_sim may need of the system; all else comes through the contract. -------
 _PLAIN_HEADERS = {"assert.h", "ctype.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h",
@@ -62,6 +63,7 @@ _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockop
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
 _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|signalfd|poll"
 _THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
+_SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
          r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
@@ -90,7 +92,7 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
-    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK, _OS_LIBRARIES],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }
 

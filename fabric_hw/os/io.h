@@ -58,8 +58,6 @@ void os_io_work(struct os_job *job);
 /* The names in a folder, each ending in NUL, sorted by byte value. Errors: as os_io_error, and
  * too_large when they do not fit, with nothing written. */
 enum fabric_error os_list_folder(const char *path, char *buf, size_t capacity, size_t *length);
-/* The error of a storage request for an errno. */
-enum fabric_error os_io_error(int number);
 
 /* ring.c: null where the system refuses; says so by name. */
 struct os_ring *os_ring_create(struct os_io *io);

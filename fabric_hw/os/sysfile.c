@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "fabric_hw/os/io.h"
+#include "src/fabric/ipoib.h"
 #include "src/fabric/planted.h"
 
 #define ROOTED (FABRIC_PATH_MAX + 4096)
 #define NET "/sys/class/net/"
-#define ARPHRD_INFINIBAND "32" /* what /sys/class/net/NAME/type of an IPoIB interface holds */
 
 /* The path on this machine; false when it does not fit. */
 static bool root(struct fabric *f, const char *path, char out[ROOTED])
@@ -23,12 +23,17 @@ static bool root(struct fabric *f, const char *path, char out[ROOTED])
     return length > 0 && length < ROOTED;
 }
 
-static enum fabric_error sys_error(int number)
+/* What the contract names for system files. */
+static enum fabric_error sys_kind(enum fabric_error error)
 {
-    enum fabric_error error = os_error(number);
     bool named = error == ERR_NOT_FOUND || error == ERR_ACCESS_DENIED || error == ERR_READ_ONLY ||
                  error == ERR_INVALID_ARGUMENT || error == ERR_RESOURCES_EXHAUSTED;
-    return named ? error : ERR_NOT_SUPPORTED;
+    return named || !error || error == ERR_TOO_LARGE ? error : ERR_NOT_SUPPORTED;
+}
+
+static enum fabric_error sys_error(int number)
+{
+    return sys_kind(os_error(number));
 }
 
 /* Up to `capacity` bytes; *length is capacity + 1 when there are more. */
@@ -79,7 +84,7 @@ enum fabric_error os_sysfile_list(struct fabric *f, const char *path, void *buf,
     char rooted[ROOTED];
     if (!root(f, path, rooted))
         return ERR_NOT_FOUND;
-    return os_list_folder(rooted, buf, capacity, length);
+    return sys_kind(os_list_folder(rooted, buf, capacity, length));
 }
 
 enum fabric_error os_sysfile_link(struct fabric *f, const char *path, char *buf, size_t capacity)
@@ -111,8 +116,7 @@ static bool may_write(struct fabric *f, const char *path)
     if (written < 0 || (size_t)written >= sizeof(type) ||
         os_sysfile_read(f, type, text, sizeof(text) - 1, &length))
         return false;
-    text[strcspn(text, "\n")] = '\0';
-    return strcmp(text, ARPHRD_INFINIBAND) == 0;
+    return strtoul(text, NULL, 10) == IPOIB_TYPE;
 }
 
 enum fabric_error os_sysfile_write(struct fabric *f, const char *path, const void *data,

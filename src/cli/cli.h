@@ -59,8 +59,8 @@ struct cli_host {
     void *context;    /* of what follows */
     /* A variable of the environment, null when it is not set. */
     const char *(*environment)(void *context, const char *name);
-    /* At most `max` bytes; not_found, access_denied, too_large, media_failed. "-" is standard
-     * input. */
+    /* At most `max` bytes; not_found, access_denied, too_large, invalid_argument (a folder),
+     * media_failed. "-" is standard input. */
     enum fabric_error (*read_file)(void *context, const char *path, size_t max,
                                    struct cli_file *out);
     /* All or nothing: a file is there under its name only when it is whole. */

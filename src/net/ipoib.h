@@ -9,7 +9,6 @@
 #include "src/rail/ipoib.h"
 
 #define NET_UDEV_FILE "/etc/udev/rules.d/70-memkv-ipoib.rules"
-#define NET_IPOIB_MTU_LEAST 68 /* bytes; of IPv4 */
 
 struct net_ipoib_options {
     const char *interface; /* by the name it has now */
@@ -54,9 +53,13 @@ void net_ipoib_attribute_rule(const struct ipoib_interface *interface,
 bool net_ipoib_command_rule(const struct ipoib_interface *interface,
                             const struct net_ipoib_plan *plan, char *out);
 
-/* Runs the command. Ends with DONE, USAGE (an MTU out of range; --apply with nothing to apply),
- * ABSENT (no such interface), FABRIC (the driver or the system refuses), INPUT, INTERNAL. */
-enum net_exit net_ipoib_run(struct fabric *f, const struct net_ipoib_options *options,
+/* An interface in JSON; a new reference. */
+json_t *net_ipoib_object(const struct ipoib_interface *interface);
+
+/* Runs the command. Errors, with their exit codes: invalid_argument (an MTU out of range; --apply
+ * with nothing to apply), not_found (no such interface), not_supported (one of another kind; the
+ * driver refuses), access_denied, sysfile_invalid. */
+enum cli_exit net_ipoib_run(struct fabric *f, const struct net_ipoib_options *options,
                             const struct net_output *out, const struct net_output *talk);
 
 #endif

@@ -65,6 +65,7 @@ static void a_region_gives_the_access_it_was_registered_with(void **state)
         {FABRIC_ACCESS_LOCAL_WRITE | FABRIC_ACCESS_REMOTE_WRITE, FABRIC_WR_RDMA_WRITE, true},
         {FABRIC_ACCESS_LOCAL_WRITE | FABRIC_ACCESS_REMOTE_WRITE, FABRIC_WR_RDMA_READ, false},
     };
+    kit_need_reads(kit);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         enum fabric_wc_status status = try_access(kit, cases[i].access, cases[i].opcode);
         assert_int_equal(status, cases[i].allowed ? FABRIC_WC_SUCCESS : FABRIC_WC_REM_ACCESS_ERR);

@@ -31,6 +31,13 @@ static void skip_kit(struct kit *kit)
     skip();
 }
 
+void kit_skip(const struct kit *kit, const char *why)
+{
+    assert_non_null(kit);
+    fprintf(stderr, "# %s %s\n", bench_backend.name, why);
+    skip();
+}
+
 /* Says which bit is missing and ends the case. */
 static void skip_without(struct kit *kit, fabric_caps missing)
 {
@@ -115,6 +122,17 @@ struct kit *kit_new(size_t nodes, fabric_caps caps)
     for (size_t i = 0; i < nodes; i++)
         kit_open(&kit->nodes[i]);
     return kit;
+}
+
+void kit_need_reads(struct kit *kit)
+{
+    for (size_t i = 0; i < kit->node_count; i++) {
+        const struct fabric_port_address *address = &kit->nodes[i].address;
+        if (address->max_rd_atomic && address->max_dest_rd_atomic)
+            continue;
+        fprintf(stderr, "# needs devices that ask for and answer RDMA READs\n");
+        skip();
+    }
 }
 
 int kit_free(void **state)

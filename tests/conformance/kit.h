@@ -61,6 +61,8 @@ struct kit_qp {
 struct kit *kit_new(size_t nodes, fabric_caps caps);
 /* The same without opening devices. */
 struct kit *kit_new_bare(size_t nodes, fabric_caps caps);
+/* Skips the case, by name, where a device cannot ask for RDMA READs or not answer them. */
+void kit_need_reads(struct kit *kit);
 /* Destroys the world; for teardown functions, *state may be null. */
 int kit_free(void **state);
 /* A case with its teardown. */
@@ -71,6 +73,9 @@ struct fabric_port_attr kit_port(struct kit_node *node);
 
 /* Puts a layer over the node's fabric; `f` is what its constructor gave. */
 void kit_adopt(struct kit *kit, size_t node, struct fabric *f);
+
+/* Ends the running case, which the backend cannot show: "BACKEND WHY". */
+void kit_skip(const struct kit *kit, const char *why);
 
 /* Breaks something, or skips the case. */
 void kit_inject(struct kit *kit, size_t node, enum bench_word word);
@@ -100,6 +105,8 @@ bool kit_has_async(const struct kit_node *node, enum fabric_async_type type);
 struct fabric_qp_init kit_qp_init(const struct kit_node *node, enum fabric_qp_type type);
 struct kit_qp kit_qp_new(struct kit_node *node, const struct fabric_qp_init *init);
 struct fabric_qp_attr kit_attr_init(enum fabric_qp_type type);
+/* The builder refuses pairs that cannot READ; all the rest of the contract holds for them too. */
+struct fabric_path kit_path(const struct kit_node *from, const struct kit_node *to);
 struct fabric_qp_attr kit_attr_rtr(const struct kit_qp *from, const struct kit_qp *to);
 struct fabric_qp_attr kit_attr_rts(const struct kit_qp *qp);
 void kit_connect(struct kit_qp *a, struct kit_qp *b);

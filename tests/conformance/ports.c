@@ -17,7 +17,7 @@ static void devices_are_listed_and_opened_by_name(void **state)
     assert_int_equal(fabric_device_list(f, names, 2, &count), FABRIC_OK);
     if (count == 0) { /* an adapter without its verbs */
         assert_int_equal(fabric_device_open(f, "mlx5_0", &device), ERR_NOT_FOUND);
-        skip();
+        kit_skip(kit, "has no RDMA device");
     }
     assert_int_equal(count, 1);
     assert_string_equal(names[0], bench_backend.device(kit->bench, 0));
@@ -30,7 +30,6 @@ static void devices_are_listed_and_opened_by_name(void **state)
     assert_string_equal(attr.name, names[0]);
     assert_int_equal(attr.num_ports, 1);
     assert_true(attr.node_guid != 0 && attr.sys_image_guid != 0);
-    assert_true(attr.max_rd_atomic > 0 && attr.max_init_rd_atomic > 0);
     assert_true(attr.max_qp > 0 && attr.max_cqe > 0 && attr.max_sge > 0 && attr.max_qp_wr > 0);
     assert_int_equal(fabric_device_close(f, device), FABRIC_OK);
     assert_int_equal(fabric_device_open(f, names[0], &device), FABRIC_OK);
@@ -106,7 +105,7 @@ static void counters_grow_with_the_traffic(void **state)
     struct kit_qp qa, qb;
     enum fabric_error error = fabric_counters_query(a->f, a->device, 1, &before);
     if (error == ERR_NOT_SUPPORTED)
-        skip();
+        kit_skip(kit, "has no counters");
     assert_int_equal(error, FABRIC_OK);
     kit_pair(kit, 0, 1, &qa, &qb);
     assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 50000), FABRIC_OK);
@@ -255,20 +254,13 @@ static void an_overrun_completion_queue_is_told(void **state)
         continue; /* nobody polls */
     kit_pass(kit, KIT_SECOND);
     if (!kit_has_async(a, FABRIC_ASYNC_CQ_ERR))
-        skip(); /* devices round depths up and drain by themselves */
+        kit_skip(kit, "rounded the depth up, or drained by itself");
     assert_int_equal(kit_state(&qa), FABRIC_QPS_ERR);
     assert_int_equal(fabric_qp_destroy(a->f, qa.qp), FABRIC_OK);
     kit_await_wc(kit, a, KIT_DEPTH - 1);
     kit_pass(kit, KIT_SECOND);
     for (uint64_t i = 0; i < KIT_DEPTH; i++)
         assert_int_equal(kit_completions(a, i), 1); /* owed all the same */
-}
-
-static struct fabric_av way_to(const struct kit_node *from, const struct kit_node *to)
-{
-    struct fabric_path path;
-    assert_int_equal(fabric_av_build(&from->address, &to->address, &path, NULL), FABRIC_OK);
-    return path.av;
 }
 
 static enum fabric_error resolved(struct kit *kit, struct kit_node *node, uint64_t cookie)
@@ -284,7 +276,7 @@ static void a_peer_that_answers_is_resolved_once(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_node *a = &kit->nodes[0];
-    const struct fabric_av av = way_to(a, &kit->nodes[1]);
+    const struct fabric_av av = kit_path(a, &kit->nodes[1]).av;
     struct kit_qp qa, qb;
     assert_int_equal(fabric_resolve(a->f, a->device, &av, 5), FABRIC_OK);
     assert_int_equal(resolved(kit, a, 5), FABRIC_OK);
@@ -301,7 +293,7 @@ static void a_gid_that_nobody_has_is_unreachable(void **state)
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_node *a = &kit->nodes[0];
     bool asks = kit_port(a).link_layer == FABRIC_LINK_LAYER_ETHERNET;
-    struct fabric_av av = way_to(a, &kit->nodes[1]);
+    struct fabric_av av = kit_path(a, &kit->nodes[1]).av;
     av.grh.dgid.raw[15] ^= 0x40;
     av.dlid = asks ? 0 : 0xbff0;
     uint64_t before = kit_now(a);
@@ -326,7 +318,7 @@ static void a_look_up_ends_with_its_device(void **state)
         struct kit *kit = *state = kit_new(2, closed ? 0 : FABRIC_CAP_DEVICE_REMOVE);
         struct kit_node *a = &kit->nodes[0];
         bool asks = kit_port(a).link_layer == FABRIC_LINK_LAYER_ETHERNET;
-        struct fabric_av av = way_to(a, &kit->nodes[1]);
+        struct fabric_av av = kit_path(a, &kit->nodes[1]).av;
         if (asks)
             av.grh.dgid.raw[15] ^= 0x40; /* takes long */
         assert_int_equal(fabric_resolve(a->f, a->device, &av, 7), FABRIC_OK);

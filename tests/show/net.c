@@ -44,11 +44,11 @@ int main(int argc, char **argv)
     bool ipoib = argc > 3 && strcmp(argv[1], "ipoib") == 0;
     if (!ipoib && !(argc > 2 && strcmp(argv[1], "show") == 0)) {
         fprintf(stderr, "usage: net show TREE [...] | net ipoib TREE INTERFACE [...]\n");
-        return NET_EXIT_USAGE;
+        return CLI_USAGE;
     }
     struct tree_fabric *tree = tree_fabric_open(argv[2]);
     char **words = argv + 3;
-    enum net_exit end;
+    enum cli_exit end;
     if (ipoib) {
         const char *mtu = value_of(words, "--mtu");
         struct net_ipoib_options options = {.interface = argv[3],
