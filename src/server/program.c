@@ -224,6 +224,8 @@ static void take_timer(struct server *s, uint64_t cookie)
         server_connection_resume(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_DC_TIMER)
         server_dc_timer(s, cookie);
+    else if (server_cookie_kind(cookie) == SERVER_SEND)
+        server_bulk_goes_on(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_REOPEN)
         look(s, (uint32_t)(cookie >> 32) & 0xffffffu);
 }
