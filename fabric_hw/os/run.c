@@ -223,7 +223,7 @@ static bool take_signals(struct os_run *run)
     enum os_run_signal heard;
     while (take_signal(run, &heard)) {
         const char *json = run->init.signal(run->init.context, heard);
-        if (!json || !queue_command(run, json))
+        if (!json || ((*json || PLANTED(os_run_tells_nothing)) && !queue_command(run, json)))
             return false;
     }
     return true;

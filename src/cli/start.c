@@ -159,7 +159,6 @@ static bool is_done(void *context)
  * wrong with it was said, and then nothing changes. */
 static const char *reload(struct serving *s)
 {
-    static const char nothing[] = "{\"op\":\"status\"}";
     struct cli_server *l = calloc(1, sizeof *l);
     bool ok = l && load(s->cli, l) == CLI_DONE;
     if (ok) {
@@ -172,7 +171,7 @@ static const char *reload(struct serving *s)
         cli_say(s->cli, "SIGHUP: nothing was changed");
     }
     cli_server_free(l);
-    return ok && !PLANTED(cli_reload_ignored) ? s->command : nothing;
+    return ok && !PLANTED(cli_reload_ignored) ? s->command : "";
 }
 
 static const char *take_signal(void *context, int cli_signal)
