@@ -2,6 +2,7 @@
 #include "src/cli/settings.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,14 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
     return true;
 }
 
+/* A file that may hold a key. */
+static void forget(struct cli_file *file)
+{
+    if (file->data)
+        OPENSSL_cleanse(file->data, file->length);
+    free(file->data);
+}
+
 /* ------------------------------------------------------------------ the key */
 
 static enum cli_exit check_mode(struct cli *cli, const char *path, const struct cli_file *file)
@@ -89,9 +98,8 @@ enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG
             cli_fail(cli, ERR_CONFIG_INVALID, "%s: 64 hexadecimal digits are expected in it", path);
     if (code == CLI_DONE)
         memcpy(key, found, sizeof found);
-    memset(found, 0, sizeof found);
-    memset(file.data, 0, file.length);
-    free(file.data);
+    OPENSSL_cleanse(found, sizeof found);
+    forget(&file);
     return code;
 }
 
@@ -161,7 +169,7 @@ enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, s
                config_read_environment(&l->settings, true, environment, cli, &errors));
     if (ok)
         l->tree = config_merge(file.data, file.length, &l->settings, true, &errors);
-    free(file.data);
+    forget(&file);
     ok = l->tree && config_read_server(l->tree, &l->settings, &l->config, &errors);
     return code == CLI_DONE && !ok ? cli_complaints(cli, &errors) : code;
 }
@@ -171,7 +179,7 @@ void cli_server_free(struct cli_server *server)
     if (!server)
         return;
     yaml_tree_free(server->tree);
-    memset(server, 0, sizeof *server);
+    OPENSSL_cleanse(server, sizeof *server);
     free(server);
 }
 
@@ -210,7 +218,7 @@ enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct c
     enum cli_exit code = error ? unreadable(cli, path, error) : CLI_DONE;
     if (code == CLI_DONE)
         code = merge(cli, path, &file, transport, out);
-    free(file.data);
+    forget(&file);
     if (code == CLI_DONE && out->auth_key_file[0]) {
         code = cli_read_key(cli, out->auth_key_file, out->auth_key);
         out->auth_key_set = code == CLI_DONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memkv start: the server in this process. */
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void set_key(struct yaml_tree *tree, const uint8_t key[CONFIG_KEY_BYTES])
     hex_of(key, hex);
     yaml_remove(network, "auth_key_file");
     yaml_add_text(network, "auth_key", hex);
-    memset(hex, 0, sizeof hex);
+    OPENSSL_cleanse(hex, sizeof hex);
 }
 
 /* The configuration with its key, wherever that stands. */
@@ -223,7 +224,8 @@ static enum cli_exit serve(struct cli *cli, struct cli_server *l)
         .log_format = l->config.log_format,
     };
     enum fabric_error error = cli->host->run(cli->host->context, &node);
-    memset(text, 0, strlen(text));
+    OPENSSL_cleanse(text, strlen(text));
+    OPENSSL_cleanse(serving.command, sizeof serving.command); /* the last may be a new key */
     free(text);
     if (error && !serving.drained)
         return cut_short(&serving, error);

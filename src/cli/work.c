@@ -2,6 +2,7 @@
 #include "src/cli/work.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <string.h>
 
 #include "src/fabric/planted.h"
@@ -95,6 +96,7 @@ bool cli_work_run(struct cli_work *work, enum cli_exit *code)
                                   .context = work,
                                   .log_level = FABRIC_LOG_WARN};
     enum fabric_error error = work->cli->host->run(work->cli->host->context, &node);
+    OPENSSL_cleanse(work->config.auth_key, sizeof work->config.auth_key);
     if (work->done)
         return true;
     if (work->cancelled || error == ERR_CANCELLED)

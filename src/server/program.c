@@ -2,6 +2,7 @@
 #include "src/server/program.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,8 @@ static void server_free(struct server *s)
     server_transfers_free(s);
     for (uint32_t i = 0; i < s->lane_count; i++)
         store_destroy(s->lanes[i].store);
+    OPENSSL_cleanse(s->keys, sizeof s->keys);
+    OPENSSL_cleanse(s->config.auth_key, sizeof s->config.auth_key);
     free(s);
 }
 
