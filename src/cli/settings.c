@@ -30,14 +30,15 @@ static const struct cli_flag client_flags[] = {
 enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
 {
     assert(cli && errors && errors->count > 0);
-    bool mtu = false;
+    enum fabric_error error = yaml_errors_error(errors);
+    size_t main = errors->count - 1; /* the last of those that it is about */
+    while (errors->items[main].error != error)
+        main--;
     for (size_t i = 0; i < errors->count; i++) {
-        if (i + 1 < errors->count)
-            cli_say(cli, "config_invalid: %s", errors->items[i].text);
-        mtu = mtu || strstr(errors->items[i].text, "(mtu_invalid)") != NULL;
+        if (i != main)
+            cli_say(cli, "%s: %s", error_name(errors->items[i].error), errors->items[i].text);
     }
-    return cli_fail(cli, mtu ? ERR_MTU_INVALID : ERR_CONFIG_INVALID, "%s",
-                    errors->items[errors->count - 1].text);
+    return cli_fail(cli, error, "%s", errors->items[main].text);
 }
 
 bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
