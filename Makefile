@@ -87,7 +87,7 @@ endif
 .DELETE_ON_ERROR:
 
 # ---- What people type ------------------------------------------------------------------------
-.PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
+.PHONY: all help tests objects check check-vm lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) ## build programs and library (VARIANT=release|asan|planted|...)
@@ -97,6 +97,11 @@ tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstratio
 check: ## install what is missing, build, run unit tests, conformance and scenarios
 	@ci/deps check
 	@ci/check
+
+REPEAT = 1
+check-vm: ## conformance and scenarios on the kernel's soft-RoCE, in a virtual machine (REPEAT=n)
+	@ci/deps vm
+	@ci/check-vm $(REPEAT)
 
 lint: ## arrows, formatting, sizes, comments, licence lines (ARGS=--selftest tests the rules)
 	@ci/deps lint

@@ -31,6 +31,13 @@ static void skip_kit(struct kit *kit)
     skip();
 }
 
+void kit_skip(const struct kit *kit, const char *why)
+{
+    assert_non_null(kit);
+    fprintf(stderr, "# %s %s\n", bench_backend.name, why);
+    skip();
+}
+
 /* Says which bit is missing and ends the case. */
 static void skip_without(struct kit *kit, fabric_caps missing)
 {

@@ -74,6 +74,9 @@ struct fabric_port_attr kit_port(struct kit_node *node);
 /* Puts a layer over the node's fabric; `f` is what its constructor gave. */
 void kit_adopt(struct kit *kit, size_t node, struct fabric *f);
 
+/* Ends the running case, which the backend cannot show: "BACKEND WHY". */
+void kit_skip(const struct kit *kit, const char *why);
+
 /* Breaks something, or skips the case. */
 void kit_inject(struct kit *kit, size_t node, enum bench_word word);
 

@@ -17,7 +17,7 @@ static void devices_are_listed_and_opened_by_name(void **state)
     assert_int_equal(fabric_device_list(f, names, 2, &count), FABRIC_OK);
     if (count == 0) { /* an adapter without its verbs */
         assert_int_equal(fabric_device_open(f, "mlx5_0", &device), ERR_NOT_FOUND);
-        skip();
+        kit_skip(kit, "has no RDMA device");
     }
     assert_int_equal(count, 1);
     assert_string_equal(names[0], bench_backend.device(kit->bench, 0));
@@ -105,7 +105,7 @@ static void counters_grow_with_the_traffic(void **state)
     struct kit_qp qa, qb;
     enum fabric_error error = fabric_counters_query(a->f, a->device, 1, &before);
     if (error == ERR_NOT_SUPPORTED)
-        skip();
+        kit_skip(kit, "has no counters");
     assert_int_equal(error, FABRIC_OK);
     kit_pair(kit, 0, 1, &qa, &qb);
     assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 50000), FABRIC_OK);
@@ -254,7 +254,7 @@ static void an_overrun_completion_queue_is_told(void **state)
         continue; /* nobody polls */
     kit_pass(kit, KIT_SECOND);
     if (!kit_has_async(a, FABRIC_ASYNC_CQ_ERR))
-        skip(); /* devices round depths up and drain by themselves */
+        kit_skip(kit, "rounded the depth up, or drained by itself");
     assert_int_equal(kit_state(&qa), FABRIC_QPS_ERR);
     assert_int_equal(fabric_qp_destroy(a->f, qa.qp), FABRIC_OK);
     kit_await_wc(kit, a, KIT_DEPTH - 1);

@@ -44,6 +44,8 @@ void small_cut(struct small_world *w, uint32_t node, bool cut);
 /* RDMA takes so long from now on, ns; and then so long until it is told. */
 void small_delay(struct small_world *w, uint64_t ns);
 void small_completion_delay(struct small_world *w, uint64_t ns);
+/* Streams take and give so many bytes at a time from now on; at first 3,000 and 700. */
+void small_chunk(struct small_world *w, size_t bytes);
 /* So many of the next RDMA operations deliver a wrong byte. */
 void small_corrupt(struct small_world *w, uint32_t operations);
 void small_file(struct small_world *w, uint32_t node, const char *path, const void *data,
