@@ -65,7 +65,8 @@ _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|si
 _THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
 _SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
-         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
+         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
+         r"|scandirat(64)?|syscall")  # openat2 has no function of its own
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 # The client library: a thread, the environment, two files to read; no socket and no clock.
