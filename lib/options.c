@@ -163,17 +163,14 @@ static const char *variable(void *context, const char *name)
 static int complain(struct reading *r)
 {
     char text[YAML_ERROR_TEXT + 32];
-    bool mtu = false;
     assert(r->errors.count > 0);
-    for (size_t i = 0; i < r->errors.count; i++)
-        mtu = mtu || strstr(r->errors.items[i].text, "(mtu_invalid)");
     const char *first = r->errors.items[0].text;
     first += strncmp(first, "--", 2) == 0 ? 2 : 0; /* a setting here is no flag */
     int length = snprintf(text, sizeof text, "%s", first);
     if (r->errors.count > 1)
         snprintf(text + length, sizeof text - (size_t)length, " (and %zu more)",
                  r->errors.count - 1);
-    return fail(r, mtu ? ERR_MTU_INVALID : ERR_CONFIG_INVALID, NULL, text);
+    return fail(r, yaml_errors_error(&r->errors), NULL, text);
 }
 
 static int merge(struct reading *r, const char *text, size_t length, struct client_config *out)

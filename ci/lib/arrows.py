@@ -41,6 +41,7 @@ MAY_KNOW["tests"] = _HOUSE
 EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]"),
               ("fabric_sim/testbed*.[ch]", "src/scenario/topology.[ch]"),  # testbed.h is made of it
               ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]"),  # for "did you mean"
+              ("src/net/*.[ch]", "src/cli/exit.[ch]"),  # its commands end as all of memkv do
               # A part of an instance knows part.h and what that one promises.
               ("fabric_hw/rdma/*.[ch]", "fabric_hw/os/part.h"),
               ("fabric_hw/rdma/*.[ch]", "fabric_hw/os/fabric.c"),
@@ -67,8 +68,10 @@ _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockop
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
 _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|signalfd|poll"
 _THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
+_SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
-         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
+         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
+         r"|scandirat(64)?|syscall")  # openat2 has no function of its own
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 _RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
@@ -100,7 +103,7 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
-    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK, _OS_LIBRARIES],
     "fabric_hw/rdma": [_PLAIN, _RDMA, _THREADS, r"eventfd|read|write|close"],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }
