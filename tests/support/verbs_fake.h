@@ -50,6 +50,7 @@ struct verbs_fake {
 };
 
 extern struct verbs_fake verbs_fake; /* of the running test */
+extern const struct verbs_calls verbs_fake_calls;
 
 /* Forgets everything: an InfiniBand device of one ACTIVE port with LID 5, windows, no DC. */
 void verbs_fake_reset(void);
