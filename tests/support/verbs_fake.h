@@ -79,6 +79,10 @@ void verbs_fake_bound(uint64_t wr_id, enum ibv_wc_status status);
 /* An asynchronous event of the device, or of its latest queue pair or completion queue. */
 void verbs_fake_event(enum ibv_event_type type);
 
+/* For the stand-in's own files. */
+__attribute__((format(printf, 1, 2))) void verbs_fake_say(const char *format, ...);
+void verbs_fake_operations(struct ibv_qp_ex *ex, struct mlx5dv_qp_ex *mlx5);
+
 /* How often a word was said. */
 size_t verbs_fake_count(const char *word);
 
