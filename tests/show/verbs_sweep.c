@@ -214,7 +214,8 @@ static bool judge(const char *answer, bool is_auto, struct outcome *outcome)
     else if (has(answer, "\"class\":\"fell_back\"") || has(answer, "\"class\":\"tcp_by_choice\""))
         outcome->tcp++;
     else if (!is_auto &&
-             (has(answer, "\"class\":\"refused:") || has(answer, "\"class\":\"failed:")))
+             (has(answer, "\"class\":\"refused:") || has(answer, "\"class\":\"failed:") ||
+              has(answer, "\"class\":\"unreachable\"")))
         outcome->named++;
     else
         return false;
