@@ -15,6 +15,7 @@
 #include "fabric_hw/os/notify.h"
 #include "fabric_hw/os/os.h"
 #include "fabric_hw/os/run.h"
+#include "lib/part.h"
 #include "src/cli/cli.h"
 
 static const char *environment(void *context, const char *name)
@@ -164,6 +165,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
 static enum fabric_error run(void *context, const struct cli_node *node)
 {
     const struct os_fabric_options options = {
+        .part = lib_part(),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,
         .log_level = node->log_level,
@@ -218,7 +220,8 @@ static bool has_sys(const char *root)
 
 static enum fabric_error look(void *context, const char *sysfs_root, struct fabric **out)
 {
-    const struct os_fabric_options options = {.log_fd = -1, .sysroot = sysfs_root};
+    const struct os_fabric_options options = {
+        .part = lib_part(), .log_fd = -1, .sysroot = sysfs_root};
     (void)context;
     return sysfs_root && !has_sys(sysfs_root) ? ERR_NOT_FOUND : os_fabric_create(&options, out);
 }

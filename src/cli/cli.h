@@ -37,8 +37,8 @@ struct cli_node {
     struct fabric_report_sink sink;
     /* Whether it is to end now. Asked after every event. */
     bool (*done)(void *context);
-    /* A signal came: how the program is told, as one line of JSON for its command; null: it is to
-     * end at once. */
+    /* A signal came: how the program is told, as one line of JSON for its command; "": there is
+     * nothing to tell; null: it is to end at once. */
     const char *(*signal)(void *context, int cli_signal);
     void *context; /* of the two above */
     enum fabric_log_level log_level;

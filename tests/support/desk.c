@@ -113,9 +113,9 @@ static enum fabric_error run(void *context, const struct cli_node *node)
             continue;
         const char *command = node->signal ? node->signal(node->context, desk->signal) : NULL;
         desk->signal = -1;
-        if (command)
+        if (command && *command)
             small_command(desk->world, desk->node, command);
-        else
+        else if (!command)
             error = ERR_CANCELLED;
     }
     small_stop(desk->world, desk->node);
