@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/config/key_file.h"
+#include "src/config/yaml_edit.h"
 #include "src/fabric/planted.h"
 
 #define SERVER_CONFIG "/etc/memkv/config.yaml"
@@ -59,6 +60,20 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
     return true;
 }
 
+struct yaml_tree *cli_option_value(struct cli *cli, const char *option, const char **given)
+{
+    static const char nothing[] = "{value: 0}";
+    struct yaml_errors errors;
+    *given = cli_value(cli->arguments, option);
+    if (!*given)
+        return NULL;
+    yaml_errors_init(&errors, option);
+    struct yaml_tree *tree = yaml_parse(nothing, sizeof nothing - 1, &errors);
+    assert(tree);
+    yaml_set_text(yaml_find_edit(yaml_root_edit(tree), "value"), *given, false);
+    return tree;
+}
+
 /* A file that may hold a key. */
 static void forget(struct cli_file *file)
 {
@@ -90,8 +105,8 @@ enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG
     enum fabric_error error =
         cli->host->read_file(cli->host->context, path, CONFIG_KEY_FILE_MAX, &file);
     if (error)
-        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the file with the key: %s", path,
-                        error_name(error));
+        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the file with the key: %s (%s)", path,
+                        cli_file_reason(error), error_name(error));
     enum cli_exit code = check_mode(cli, path, &file);
     uint8_t found[CONFIG_KEY_BYTES] = {0};
     if (code == CLI_DONE && !config_read_key_file(file.data, found))
@@ -114,7 +129,8 @@ static const char *environment(void *context, const char *name)
 
 static enum cli_exit unreadable(struct cli *cli, const char *path, enum fabric_error error)
 {
-    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path, error_name(error));
+    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s (%s)", path,
+                    cli_file_reason(error), error_name(error));
 }
 
 /* ------------------------------------------------------------------ a server's configuration */

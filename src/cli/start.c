@@ -116,7 +116,7 @@ static void print_json(struct cli *cli, const struct cli_server *l)
         snprintf(name, sizeof name, "%s.%s", key->section, key->name);
         json_t *one = json_pack("{s:s, s:s, s:s}", "key", name, "origin", origin_name(l, name),
                                 "text", key->help);
-        json_object_set_new(one, "value", set ? json_string(value) : json_null());
+        json_object_set_new(one, "value", set ? net_string(value) : json_null());
         json_array_append_new(list, one);
     }
     cli_print_json(cli, list);

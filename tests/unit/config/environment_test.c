@@ -191,9 +191,23 @@ static void an_item_that_is_too_long_is_refused(void **state)
     assert_true(server_flags(flags, 2));
 }
 
+/* Names are told in JSON, and a file with such bytes is refused, too. */
+static void bytes_that_are_no_text_are_refused(void **state)
+{
+    const char *flags[][2] = {{"network.auth_key", KEY}, {"storage.path", "/a/\xff"}};
+    const char *keys[][2] = {{"network.auth_key", KEY}, {"storage.\xff", "1"}};
+    (void)state;
+    assert_false(server_flags(flags, 2));
+    assert_string_equal(errors.items[0].text, "--set: found bytes that are no UTF-8");
+    assert_false(server_flags(keys, 2));
+    flags[1][1] = "/a/\xc3\xa4";
+    assert_true(server_flags(flags, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(an_item_that_is_too_long_is_refused),
         cmocka_unit_test(a_setting_cannot_be_a_value_and_a_section),
         cmocka_unit_test(the_higher_layer_wins),
