@@ -8,6 +8,7 @@
 #include <openssl/crypto.h>
 #include <string.h>
 
+#include "src/config/key_file.h"
 #include "src/fabric/planted.h"
 #include "src/rail/log.h"
 #include "src/server/server.h"
@@ -109,15 +110,11 @@ bool server_tag_is_right(struct server *server, const struct server_transfer *t)
 
 const char *server_reload(struct server *server, const json_t *request)
 {
-    static const char digits[] = "0123456789abcdef";
     const char *hex = json_string_value(json_object_get(request, "auth_key"));
     uint8_t key[CONFIG_KEY_BYTES];
     assert(server);
-    if (!hex || strlen(hex) != 2 * sizeof key || strspn(hex, digits) != 2 * sizeof key)
+    if (!hex || strlen(hex) != 2 * sizeof key || !config_parse_key(hex, key))
         return "auth_key: 64 hexadecimal digits are expected";
-    for (size_t i = 0; i < sizeof key; i++)
-        key[i] = (uint8_t)((strchr(digits, hex[2 * i]) - digits) << 4 |
-                           (strchr(digits, hex[2 * i + 1]) - digits));
     bool same = memcmp(server->keys[0].bytes, key, sizeof key) == 0;
     server_set_key(server, key);
     OPENSSL_cleanse(key, sizeof key);
