@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/error.h"
+#include "lib/part.h"
 #include "src/config/environment.h"
 #include "src/config/key_file.h"
 #include "src/fabric/planted.h"
@@ -80,6 +81,7 @@ static int take_log(struct reading *r, struct lib_options *out)
     if (r->given.log_fd < 0)
         return fail(r, ERR_INVALID_ARGUMENT, "options.log_fd",
                     "it is negative; 0 is standard error, and MEMKV_LOG_NONE writes nothing");
+    out->fabric.part = lib_part();
     out->fabric.log_level = levels[r->given.log_level];
     out->fabric.log_fd = r->given.log_fd ? r->given.log_fd : STDERR_FILENO;
     if (r->given.log_level == MEMKV_LOG_NONE)
