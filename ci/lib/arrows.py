@@ -62,7 +62,7 @@ _CRYPTO = r"EVP_(?!RAND)\w+|CRYPTO_\w+|OSSL_PARAM_\w+|OPENSSL_cleanse"
 _JSON = r"json_\w+|jsonp_\w+"
 _YAML = r"yaml_\w+"
 _XML = r"xml\w+"
-_PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|stdout|stderr"
+_PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|ferror|stdout|stderr"
 # What the adapter to the operating system is there to call; no ibv_, and nothing that sleeps.
 _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockopt|getsockname"
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
