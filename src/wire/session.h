@@ -17,8 +17,9 @@
 #define WIRE_VERSION 1
 #define WIRE_HEADER_BYTES 20u
 #define WIRE_MAX_BODY 65536u /* frames of one record */
-#define WIRE_COPIED 16384u /* payload bytes of a BULK that are cheaper to copy than to send apart  \
-                            */
+#define WIRE_COPIED                                                                                \
+    16384u /* payload bytes of a BULK that are cheaper to copy than to send apart                  \
+            */
 #define WIRE_MAX_QUEUED (4u * 1024u * 1024u)
 
 enum wire_role {
