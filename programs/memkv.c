@@ -15,6 +15,7 @@
 #include "fabric_hw/os/notify.h"
 #include "fabric_hw/os/os.h"
 #include "fabric_hw/os/run.h"
+#include "lib/part.h"
 #include "src/cli/cli.h"
 
 static const char *environment(void *context, const char *name)
@@ -164,6 +165,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
 static enum fabric_error run(void *context, const struct cli_node *node)
 {
     const struct os_fabric_options options = {
+        .part = lib_part(),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,
         .log_level = node->log_level,
@@ -204,12 +206,24 @@ static void notify(void *context, const char *state)
     (void)os_notify(getenv("NOTIFY_SOCKET"), state); /* a server at a desk has no manager */
 }
 
-static struct fabric *look(void *context)
+static bool has_sys(const char *root)
 {
-    const struct os_fabric_options options = {.log_fd = -1};
-    struct fabric *f = NULL;
+    struct stat st;
+    size_t size = strlen(root) + sizeof "/sys";
+    char *name = malloc(size);
+    if (name)
+        snprintf(name, size, "%s/sys", root);
+    bool there = name && stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+    free(name);
+    return there;
+}
+
+static enum fabric_error look(void *context, const char *sysfs_root, struct fabric **out)
+{
+    const struct os_fabric_options options = {
+        .part = sysfs_root ? NULL : lib_part(), .log_fd = -1, .sysroot = sysfs_root};
     (void)context;
-    return os_fabric_create(&options, &f) ? NULL : f;
+    return sysfs_root && !has_sys(sysfs_root) ? ERR_NOT_FOUND : os_fabric_create(&options, out);
 }
 
 static unsigned terminal_columns(void)

@@ -143,12 +143,13 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-enum fabric_error os_list_folder(const char *path, char *buf, size_t capacity, size_t *length)
+enum fabric_error os_list_folder(int at, const char *path, char *buf, size_t capacity,
+                                 size_t *length)
 {
     struct dirent **entries = NULL;
     size_t used = 0;
     bool fits = true;
-    int count = scandir(path, &entries, is_name, by_bytes);
+    int count = scandirat(at, path, &entries, is_name, by_bytes);
     if (count < 0)
         return os_io_error(errno);
     for (int i = 0; i < count; i++)
@@ -170,8 +171,8 @@ enum fabric_error os_list_folder(const char *path, char *buf, size_t capacity, s
 static enum fabric_error list(struct os_request *request)
 {
     size_t length = 0;
-    enum fabric_error error =
-        os_list_folder(request->what.path, request->what.buf, request->what.length, &length);
+    enum fabric_error error = os_list_folder(AT_FDCWD, request->what.path, request->what.buf,
+                                             request->what.length, &length);
     request->length = length;
     return error;
 }

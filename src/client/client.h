@@ -7,6 +7,8 @@
  * pool.c       which connection serves a key: server, lane, member of the pool
  * peer.c       one connection: its control stream, reconnection, falling back
  * link.c       one rail over one connection: queue pair, generation, readiness
+ * rails.c      what becomes of links when a port changes
+ * target.c     the DC target of a rail
  * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation
  * bulk.c       the bytes of values over TCP
@@ -25,6 +27,7 @@
 #include "src/rail/backoff.h"
 #include "src/rail/pair.h"
 #include "src/rail/said.h"
+#include "src/rail/target.h"
 #include "src/wire/channel.h"
 
 #define CLIENT_OPERATION_PAGE 16u /* positions that are allocated together */
@@ -53,6 +56,7 @@ enum client_cookie {
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
     CLIENT_RECEIVE, /* timer of a peer: more messages wait */
+    CLIENT_TARGET,  /* rail */
     CLIENT_SEND,    /* timer of a peer: more bytes of values can be sent */
 };
 
@@ -90,7 +94,8 @@ struct client_link {
     bool ever_up;
     bool peer_waits; /* the server's port is not ready: nothing failed */
     uint32_t generation;
-    struct rail_pair pair;
+    struct rail_pair pair; /* over RC, or not known yet */
+    bool dc;               /* accepted over DC: the server reaches the rail's target */
     struct fabric_path path;
     struct wire_message request; /* as sent: the digest covers it */
     struct wire_message accept;  /* as it came, while RESOLVING */
@@ -182,6 +187,7 @@ struct client_operation {
 
     uint64_t id; /* of this attempt: a late answer to an earlier one finds nothing */
     enum wire_way way;
+    bool dc; /* RC way: over a link of DC */
     uint32_t rail, generation;
     fabric_window window;     /* id 0: none open or opening */
     uint32_t next;            /* bulk sent or received */
@@ -216,6 +222,11 @@ struct client_server {
     uint32_t lanes; /* as it said last; 0: not yet */
 };
 
+struct client_target {
+    struct rail_target target;
+    struct rail_said said;
+};
+
 struct client_counters {
     uint64_t operations, failed, retries, fallbacks, stale, rdma_bytes, tcp_bytes;
 };
@@ -225,6 +236,7 @@ struct client {
     struct fabric_report_sink sink; /* report may be null */
     struct client_config config;
     struct rail rails[RAIL_MAX];
+    struct client_target targets[RAIL_MAX];
     uint32_t rail_count;
     struct client_server servers[CONFIG_MAX_SERVERS];
     struct client_peer *peers[CLIENT_PEERS]; /* the first ones: lane 0 of every server */
@@ -343,6 +355,21 @@ void client_rail_report(struct client *c, uint32_t rail);
 /* Looks at our own port, after an event unless that is null. */
 void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event);
 bool client_link_in_progress(const struct client_peer *p);
+/* What it needs at our end is broken: it ends, the server is told, and it is asked for again. */
+void client_link_broke(struct client *c, struct client_peer *p, uint32_t rail, const char *detail);
+/* Whether the first of its links that are up goes over DC. */
+bool client_link_is_dc(const struct client *c, const struct client_peer *p);
+const char *client_link_transport(const struct client_link *l); /* "dc" */
+
+/* ------------------------------------------------------------------ target.c */
+
+/* Adds the rail's DC target to a LINK_REQUEST, if its device can have one; makes it when there is
+ * none of this class. The rail must be READY. */
+void client_target_offer(struct client *c, uint32_t rail, struct wire_message *request);
+/* The server chose DC: the queue pair is not needed. Errors: frame_invalid (none was offered). */
+enum fabric_error client_target_accept(struct client *c, uint32_t rail, struct client_link *l);
+/* The device says that a queue pair is broken; false when it is no target. */
+bool client_target_broke(struct client *c, fabric_qp qp);
 
 /* ------------------------------------------------------------------ way.c */
 

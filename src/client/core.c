@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ void client_destroy(struct client *c)
     wire_tagger_free(c->tagger);
     for (uint32_t i = 0; i < CLIENT_OPERATIONS / CLIENT_OPERATION_PAGE; i++)
         free(c->operations[i]);
+    OPENSSL_cleanse(c->config.auth_key, sizeof c->config.auth_key);
     free(c);
 }
 

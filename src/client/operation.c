@@ -92,8 +92,11 @@ enum client_transport client_operation_transport(const struct client *c,
 {
     assert(c && op);
     bool tcp = c->config.transport == CONFIG_TRANSPORT_TCP || first_of(c, op)->fell_back;
-    bool rc = client_has_data(op) ? op->way == WIRE_WAY_RC : !tcp;
-    return rc ? CLIENT_OVER_RC : CLIENT_OVER_TCP;
+    bool rdma = client_has_data(op) ? op->way == WIRE_WAY_RC : !tcp;
+    if (!rdma)
+        return CLIENT_OVER_TCP;
+    bool dc = client_has_data(op) ? op->dc : client_link_is_dc(c, first_of(c, op));
+    return dc ? CLIENT_OVER_DC : CLIENT_OVER_RC;
 }
 
 void client_operation_done(struct client *c, struct client_operation *op)
@@ -295,6 +298,7 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     if (op->way == WIRE_WAY_RC) {
         struct client_peer *p = c->peers[op->peer];
         op->generation = p->links[op->rail].generation;
+        op->dc = p->links[op->rail].dc;
         lend(c, op);
         return;
     }

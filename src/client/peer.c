@@ -372,7 +372,7 @@ static void return_to_rdma(struct client *c, struct client_peer *p)
         return;
     rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
              client_peer_address(c, p));
-    report_transport(c, p, "rc", "ok");
+    report_transport(c, p, client_link_is_dc(c, p) ? "dc" : "rc", "ok");
 }
 
 /* True when the way to this server changed. */

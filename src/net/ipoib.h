@@ -8,7 +8,14 @@
 #include "src/net/output.h"
 #include "src/rail/ipoib.h"
 
-#define NET_UDEV_FILE "/etc/udev/rules.d/70-memkv-ipoib.rules"
+#define NET_UDEV_PREFIX "/etc/udev/rules.d/70-memkv-ipoib-" /* NAME.rules */
+#define NET_UDEV_PATH 128                                   /* bytes, with the NUL */
+
+/* Where rules are installed; a file of the same name is replaced. */
+struct net_installer {
+    void *context;
+    enum fabric_error (*write)(void *context, const char *path, const void *data, size_t length);
+};
 
 struct net_ipoib_options {
     const char *interface; /* by the name it has now */
@@ -16,6 +23,7 @@ struct net_ipoib_options {
     uint32_t mtu;          /* bytes; 0: what the mode brings */
     bool apply;            /* do it; otherwise show what would be done */
     bool persist;          /* print udev rules for what is asked for */
+    const struct net_installer *installer; /* installs them after `apply`; null: nobody does */
     bool json, pretty;
 };
 
@@ -52,6 +60,9 @@ void net_ipoib_attribute_rule(const struct ipoib_interface *interface,
                               const struct net_ipoib_plan *plan, char *out);
 bool net_ipoib_command_rule(const struct ipoib_interface *interface,
                             const struct net_ipoib_plan *plan, char *out);
+
+/* The file that the rules of an interface belong into: NET_UDEV_PATH bytes. */
+void net_ipoib_rule_file(const struct ipoib_interface *interface, char *out);
 
 /* An interface in JSON; a new reference. */
 json_t *net_ipoib_object(const struct ipoib_interface *interface);

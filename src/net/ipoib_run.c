@@ -14,7 +14,7 @@ struct run {
     enum ipoib_module module;
     struct ipoib_interface before, after;
     struct net_ipoib_plan plan;
-    bool found, asked, planned, applied, mtu_written;
+    bool found, asked, planned, applied, mtu_written, installed;
     enum fabric_error error;
     char detail[NET_IPOIB_DETAIL];
     const char *fix; /* null: as the error table says */
@@ -48,6 +48,31 @@ static void look(struct run *run)
         run->error = ERR_SYSFILE_INVALID;
 }
 
+/* One form holds; the other one stands by as a remark. */
+static void install(struct run *run)
+{
+    char attribute[NET_IPOIB_RULE], command[NET_IPOIB_RULE] = "", path[NET_UDEV_PATH];
+    char text[2 * NET_IPOIB_RULE + 256];
+    const char *remark = PLANTED(net_ipoib_both_forms_hold)
+                             ? ""
+                             : "# Where that does not take, this in its place:\n# ";
+    const struct net_installer *installer = run->options->installer;
+    assert(run->applied && !run->error);
+    net_ipoib_rule_file(&run->before, path);
+    net_ipoib_attribute_rule(&run->before, &run->plan, attribute);
+    bool fit = net_ipoib_command_rule(&run->before, &run->plan, command);
+    int length = snprintf(text, sizeof(text), "# Made by memkv net ipoib for %s.\n%s\n%s%s%s",
+                          path + sizeof(NET_UDEV_PREFIX) - 1, attribute, fit ? remark : "",
+                          fit ? command : "", fit ? "\n" : "");
+    assert(length > 0 && (size_t)length < sizeof(text));
+    run->error = installer->write(installer->context, path, text, (size_t)length);
+    run->installed = !run->error;
+    if (run->error)
+        snprintf(run->detail, sizeof(run->detail),
+                 "%s could not be written%s; what --apply does is done", path,
+                 run->error == ERR_ACCESS_DENIED ? ": it needs root" : "");
+}
+
 static void work(struct run *run)
 {
     look(run);
@@ -62,6 +87,8 @@ static void work(struct run *run)
     run->applied = run->error == FABRIC_OK;
     if (run->error == ERR_INVALID_ARGUMENT) /* the plan allows it, the driver does not */
         run->error = ERR_NOT_SUPPORTED;
+    if (run->applied && run->options->persist && run->options->installer)
+        install(run);
     if (run->error == ERR_READ_ONLY) /* /sys of a container, no store */
         run->error = ERR_ACCESS_DENIED;
 }
@@ -97,7 +124,7 @@ static void say_plan(const struct run *run, const struct net_output *out)
     const struct net_ipoib_plan *plan = &run->plan;
     const char *key = run->applied ? "done" : "would do";
     bool same = run->before.mtu == plan->mtu && !plan->write_mode;
-    assert(run->planned && !run->error);
+    assert(run->planned && (run->applied || !run->error));
     if (plan->write_mode)
         net_field(out, key, "write connected to /sys/class/net/%s/mode, which sets the MTU, too",
                   run->before.name);
@@ -118,9 +145,12 @@ static void say_plan(const struct run *run, const struct net_output *out)
 
 static void say_rules(const struct run *run, const struct net_output *out)
 {
-    char rule[NET_IPOIB_RULE];
+    char rule[NET_IPOIB_RULE], path[NET_UDEV_PATH];
+    net_ipoib_rule_file(&run->before, path);
+    if (run->installed)
+        net_field(out, "installed", "%s", path);
     net_ipoib_attribute_rule(&run->before, &run->plan, rule);
-    net_print(out, "# %s, the attribute form:\n%s\n", NET_UDEV_FILE, rule);
+    net_print(out, "# %s, the attribute form:\n%s\n", path, rule);
     if (net_ipoib_command_rule(&run->before, &run->plan, rule))
         net_print(out, "# the command form, where the attribute form does not take:\n%s\n", rule);
     else
@@ -169,11 +199,13 @@ static json_t *plan_object(const struct run *run)
 
 static json_t *rules_object(const struct run *run)
 {
-    char rule[NET_IPOIB_RULE];
+    char rule[NET_IPOIB_RULE], path[NET_UDEV_PATH];
     assert(run->planned);
     json_t *object = json_object();
+    net_ipoib_rule_file(&run->before, path);
     net_ipoib_attribute_rule(&run->before, &run->plan, rule);
-    net_set(object, "file", json_string(NET_UDEV_FILE));
+    net_set(object, "file", json_string(path));
+    net_set(object, "installed", json_boolean(run->installed));
     net_set(object, "attribute", json_string(rule));
     bool fit = net_ipoib_command_rule(&run->before, &run->plan, rule);
     net_set(object, "command", fit ? json_string(rule) : json_null());

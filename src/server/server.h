@@ -10,6 +10,8 @@
  * bulk.c       the same over TCP: the bytes of values on the stream
  * transfers.c  all of them: by position, by connection, and those that wait for their rail
  * probe.c      the transfer that proves a link
+ * dc.c         how a link leads to a DC target (dc.h)
+ * dc_pool.c    the DC initiators, and who gets one
  * admin.c      the HTTP end point
  * key.c        the key of the cluster and its change
  * drain.c      the end without a loss
@@ -25,6 +27,7 @@
 #include "src/rail/pair.h"
 #include "src/rail/pool.h"
 #include "src/rail/said.h"
+#include "src/server/dc.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
 
@@ -61,9 +64,12 @@ enum server_cookie {
     SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
     SERVER_HTTP,
-    SERVER_SEND,   /* timer of a connection: more bytes of values can be sent */
-    SERVER_DRAIN,  /* timer */
-    SERVER_REOPEN, /* timer of a rail whose device is away */
+    SERVER_SEND,      /* timer of a connection: more bytes of values can be sent */
+    SERVER_DRAIN,     /* timer */
+    SERVER_REOPEN,    /* timer of a rail whose device is away */
+    SERVER_INITIATOR, /* of a DC initiator: rail, MTU */
+    SERVER_DC_PROOF,  /* wr_id: rail */
+    SERVER_DC_TIMER,  /* of a class of initiators: rail, MTU */
 };
 
 enum server_link_state {
@@ -77,9 +83,10 @@ enum server_link_state {
 /* One of a client's rails, as this server reaches it. */
 struct server_link {
     enum server_link_state state;
-    uint32_t generation; /* the client's latest */
-    uint32_t rail;       /* ours */
-    struct rail_pair pair;
+    uint32_t generation;      /* the client's latest */
+    uint32_t rail;            /* ours */
+    struct rail_pair pair;    /* over RC */
+    struct server_dc_link dc; /* over DC */
     struct fabric_path path;
     struct wire_message request; /* as it came, while RESOLVING */
     uint32_t resolve;            /* serial of the look-up */
@@ -153,6 +160,9 @@ struct server_transfer {
     uint64_t iova;            /* the client's window */
     uint32_t rkey, length;
     uint32_t next;        /* first byte not yet posted, sent or received */
+    uint32_t done;        /* DC: first byte not known to be moved */
+    uint32_t flushes;     /* DC: by which nobody is to blame */
+    bool flushed;         /* DC: some of the posts under way were */
     uint32_t outstanding; /* posts */
     bool closed;          /* cancelled, or the connection is gone: nothing becomes visible */
     bool prepared;        /* PUT: verified, waits for COMMIT */
@@ -190,6 +200,7 @@ struct server {
     uint32_t rail_count;
     uint32_t posts[RAIL_MAX]; /* under way: no more than the completion queue holds */
     struct server_waiting waiting[RAIL_MAX];
+    struct server_dc dc;
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_PLACES];
@@ -294,6 +305,8 @@ void server_orphan(struct server *server, const struct server_connection *c);
 void server_transfers_flush(struct server *server, const struct server_connection *c,
                             uint32_t link);
 
+/* Posts what the link has to post. May end the connection. */
+void server_transfers_pump(struct server *s, const struct server_connection *c, uint32_t link);
 /* Ends it and tells the client. May end the connection. */
 void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */

@@ -97,7 +97,7 @@ struct server_link *server_transfer_link(struct server *s, const struct server_t
 {
     struct server_connection *c = server_transfer_owner(s, t);
     struct server_link *link = c ? &c->links[t->link] : NULL;
-    bool same = link && link->pair.qp.id && link->generation == t->generation;
+    bool same = link && link->state != SERVER_LINK_NONE && link->generation == t->generation;
     return same ? link : NULL;
 }
 
@@ -113,6 +113,8 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
     uint32_t largest = (uint32_t)s->config.memory_block_size;
     uint32_t depth = PLANTED(server_posts_one) ? 1 : RAIL_SEND_DEPTH;
     while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth) {
+        if (!server_link_may_post(s, link))
+            return;
         if (s->posts[t->rail] >= RAIL_CQ_DEPTH && !PLANTED(server_cq_overrun)) {
             server_transfer_wait(s, t);
             return;
@@ -120,7 +122,7 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
         sge.addr = local_data(t, t->next, &sge.lkey);
-        const struct fabric_send_wr wr = {
+        struct fabric_send_wr wr = {
             .wr_id = server_cookie(SERVER_TRANSFER, t->slot, t->serial),
             .opcode = t->kind == SERVER_PUT ? FABRIC_WR_RDMA_READ : FABRIC_WR_RDMA_WRITE,
             .flags = FABRIC_SEND_SIGNALED,
@@ -129,7 +131,7 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
             .remote_iova = t->iova + t->next,
             .rkey = t->rkey,
         };
-        enum fabric_error error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
+        enum fabric_error error = server_link_post(s, link, &wr);
         if (error == ERR_QUEUE_FULL && link->outstanding) {
             t->next += PLANTED(server_refused_post_counted) ? sge.length : 0;
             return; /* its completions go on with it */
@@ -154,13 +156,17 @@ static void post_or_end(struct server *s, struct server_transfer *t)
         server_transfer_finish(s, t);
 }
 
-/* Every transfer of a link that has something left to post. */
-static void pump(struct server *s, const struct server_connection *c, uint32_t index)
+void server_transfers_pump(struct server *s, const struct server_connection *c, uint32_t index)
 {
+    assert(s && c && index < RAIL_MAX);
     struct server_walk walk;
     for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
-        if (t->way == WIRE_WAY_RC && t->kind != SERVER_PROBE && !t->prepared && t->link == index)
+        if (t->way != WIRE_WAY_RC || t->prepared || t->link != index)
+            continue;
+        if (t->kind != SERVER_PROBE)
             post_or_end(s, t);
+        else if (t->outstanding == 0 && !t->waits) /* for an initiator */
+            server_probe_resume(s, t);
     }
 }
 
@@ -408,10 +414,18 @@ static void link_broke(struct server *s, const struct server_transfer *t)
     server_rail_is_to_blame(s, rail);
 }
 
+/* Posts complete in the order in which they were made. */
+static uint32_t moved_by_oldest(const struct server *s, const struct server_transfer *t)
+{
+    uint32_t left = t->length - t->done, largest = (uint32_t)s->config.memory_block_size;
+    return t->kind == SERVER_PROBE ? 0 : left < largest ? left : largest;
+}
+
 void server_completion(struct server *server, const struct fabric_wc *wc)
 {
     struct server *s = server;
     assert(s && wc);
+    server_dc_completed(s, wc);
     uint32_t slot = (uint32_t)(wc->wr_id >> 32) & 0xffffffu, serial = (uint32_t)wc->wr_id;
     struct server_transfer *t = slot < s->transfer_end ? s->transfers[slot] : NULL;
     if (server_cookie_kind(wc->wr_id) != SERVER_TRANSFER || !t || t->serial != serial)
@@ -422,22 +436,26 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
     t->outstanding--;
     t->progress = server_now(s);
     struct server_link *link = server_transfer_link(s, t);
-    if (link && link->pair.qp.id == wc->qp.id)
-        link->outstanding--;
+    bool own = link && server_link_is_on(link, wc->qp);
     enum fabric_error error =
         wc->status == FABRIC_WC_SUCCESS ? FABRIC_OK : fabric_wc_error(wc->status);
+    if (own)
+        link->outstanding--;
+    if (own && link->dc.used)
+        error = server_dc_judge(s, link, t, error, moved_by_oldest(s, t));
     if (error && !t->error)
         t->error = error;
-    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. */
-    bool broke = error && link && link->pair.qp.id == wc->qp.id && t->kind != SERVER_PROBE &&
+    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. A
+     * closed transfer had its key taken back: on DC that ends no more than itself. */
+    bool broke = error && own && t->kind != SERVER_PROBE && !(link->dc.used && t->closed) &&
                  !(error == ERR_FLUSHED && PLANTED(server_flush_ignored));
     const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
     if (broke)
         link_broke(s, t);
-    else if (t->outstanding == 0)
+    else if (t->outstanding == 0 && !server_dc_goes_again(t, link))
         go_on(s, t);
     pump_waiting(s, rail);
     struct server_connection *c = server_connection_at(s, c_slot, c_serial);
     if (c)
-        pump(s, c, index);
+        server_transfers_pump(s, c, index);
 }

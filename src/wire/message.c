@@ -34,12 +34,14 @@ enum field {
     SERVER_RAIL,
     LEASE,
     INSTANCE,
+    DC_TARGET, /* dct_num, dc_access_key, dc_mtu, dc_gid */
+    TRANSPORT,
 };
 
 static const uint8_t layouts[WIRE_TYPE_END][MAX_FIELDS] = {
     [WIRE_WELCOME] = {SERVER},
-    [WIRE_LINK_REQUEST] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, WINDOW, LENGTH},
-    [WIRE_LINK_ACCEPT] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, SERVER_RAIL},
+    [WIRE_LINK_REQUEST] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, WINDOW, LENGTH, DC_TARGET},
+    [WIRE_LINK_ACCEPT] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, SERVER_RAIL, TRANSPORT},
     [WIRE_LINK_READY] = {RAIL, GENERATION, DIGEST},
     [WIRE_LINK_UP] = {RAIL, GENERATION, PATH_MTU, DIGEST},
     [WIRE_LINK_DOWN] = {RAIL, GENERATION, ERROR, DETAIL},
@@ -156,6 +158,26 @@ static void put_instance(struct wire_writer *w, const struct wire_message *m)
     wire_put(w, m->member, 2);
 }
 
+static void put_target(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put(w, m->dct_num, 3);
+    wire_put(w, m->dc_access_key, 8);
+    wire_put(w, m->dc_mtu, 1);
+    wire_put(w, m->dc_gid, 1);
+}
+
+static void put_group(struct wire_writer *w, enum field field, const struct wire_message *m)
+{
+    if (field == SERVER)
+        put_server(w, m);
+    else if (field == INSTANCE)
+        put_instance(w, m);
+    else if (field == DC_TARGET)
+        put_target(w, m);
+    else
+        wire_put(w, m->dc, 1);
+}
+
 static void put_field(struct wire_writer *w, enum field field, const struct wire_message *m)
 {
     switch (field) {
@@ -211,17 +233,17 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
     case PIECE:
         put_piece(w, m);
         break;
-    case SERVER:
-        put_server(w, m);
-        break;
     case SERVER_RAIL:
         wire_put(w, m->server_rail, 1);
         break;
     case LEASE:
         wire_put(w, m->lease, 8);
         break;
+    case SERVER:
     case INSTANCE:
-        put_instance(w, m);
+    case DC_TARGET:
+    case TRANSPORT:
+        put_group(w, field, m);
         break;
     }
 }
@@ -296,6 +318,31 @@ static void get_instance(struct wire_reader *r, struct wire_message *m)
     m->member = (uint16_t)wire_get(r, 2);
 }
 
+static void get_target(struct wire_reader *r, struct wire_message *m)
+{
+    m->dct_num = (uint32_t)wire_get(r, 3);
+    m->dc_access_key = wire_get(r, 8);
+    m->dc_mtu = (enum fabric_mtu)wire_get(r, 1);
+    m->dc_gid = (uint8_t)wire_get(r, 1);
+    if (m->dc_gid > FABRIC_AV_MAX_GIDS || m->dc_mtu > FABRIC_MTU_4096)
+        r->failed = true;
+}
+
+static void get_group(struct wire_reader *r, enum field field, struct wire_message *m)
+{
+    if (field == SERVER) {
+        get_server(r, m);
+    } else if (field == INSTANCE) {
+        get_instance(r, m);
+    } else if (field == DC_TARGET) {
+        get_target(r, m);
+    } else {
+        uint64_t transport = wire_get(r, 1);
+        m->dc = transport == 1;
+        r->failed = r->failed || transport > 1;
+    }
+}
+
 static void get_field(struct wire_reader *r, enum field field, struct wire_message *m)
 {
     switch (field) {
@@ -352,17 +399,17 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
     case PIECE:
         get_piece(r, m);
         break;
-    case SERVER:
-        get_server(r, m);
-        break;
     case SERVER_RAIL:
         m->server_rail = (uint8_t)wire_get(r, 1);
         break;
     case LEASE:
         m->lease = wire_get(r, 8);
         break;
+    case SERVER:
     case INSTANCE:
-        get_instance(r, m);
+    case DC_TARGET:
+    case TRANSPORT:
+        get_group(r, field, m);
         break;
     }
 }

@@ -49,9 +49,14 @@ struct wire_message {
     uint8_t rail;        /* the client's number of the rail; RAIL_CHANGED: the server's */
     uint32_t generation; /* of the link; grows with every LINK_REQUEST of the rail */
     struct fabric_port_address address;
-    uint32_t qp_num, psn;           /* 24 bits */
-    uint64_t iova;                  /* window: for this operation, or for the probe */
-    uint32_t rkey, length;          /* bytes; RESULT of buffer_too_small: that are needed */
+    uint32_t qp_num, psn;   /* 24 bits */
+    uint32_t dct_num;       /* 24 bits: the client's DC target on this rail; 0: none */
+    uint64_t dc_access_key; /* that its initiators must present */
+    enum fabric_mtu dc_mtu; /* of the target */
+    uint8_t dc_gid;         /* its GID's position in `address`; FABRIC_AV_MAX_GIDS: no GRH */
+    bool dc;                /* LINK_ACCEPT: the server reaches the target, not the pair */
+    uint64_t iova;          /* window: for this operation, or for the probe */
+    uint32_t rkey, length;  /* bytes; RESULT of buffer_too_small: that are needed */
     uint8_t digest[WIRE_MAC_BYTES]; /* over both addresses and the session */
     enum fabric_mtu path_mtu;
     enum fabric_error error;

@@ -97,6 +97,9 @@ static void tables_can_be_read_to_their_end(void **state)
     assert_true(fabric_gid_equal(&gid.gid, &expected));
 }
 
+#define COUNTED(counters, member)                                                                  \
+    ((counters)->present >> (offsetof(struct fabric_port_counters, member) / 8) & 1)
+
 static void counters_grow_with_the_traffic(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
@@ -111,9 +114,14 @@ static void counters_grow_with_the_traffic(void **state)
     assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 50000), FABRIC_OK);
     kit_await_wc(kit, a, 1);
     assert_int_equal(fabric_counters_query(a->f, a->device, 1, &after), FABRIC_OK);
-    assert_true(after.xmit_data >= before.xmit_data + 50000);
-    assert_true(after.xmit_packets > before.xmit_packets);
-    assert_true(after.rcv_packets > before.rcv_packets);
+    assert_int_equal(after.present, before.present);
+    assert_true(after.present != 0);
+    if (COUNTED(&after, xmit_data))
+        assert_true(after.xmit_data >= before.xmit_data + 50000);
+    if (COUNTED(&after, xmit_packets))
+        assert_true(after.xmit_packets > before.xmit_packets);
+    if (COUNTED(&after, rcv_packets))
+        assert_true(after.rcv_packets > before.rcv_packets);
     assert_int_equal(after.bad_pkey, before.bad_pkey);
 }
 
@@ -148,7 +156,8 @@ static void a_port_that_goes_and_comes_is_told(void **state)
     size_t up = position_of(a, FABRIC_ASYNC_PORT_ACTIVE, down);
     assert_true(up != SIZE_MAX);
     assert_int_equal(a->events[up].u.async.port_num, 1);
-    assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
+    if (!bench_backend.back_to_back)
+        assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
 }
 
 /* MK-C3. */

@@ -62,7 +62,7 @@ enum fabric_error small_start_with(struct small_world *w, uint32_t node,
                                    const struct fabric_program *program, const char *config,
                                    size_t length, void **state);
 void small_stop(struct small_world *w, uint32_t node);
-/* Where the reports of the node go besides; null: nowhere. Before its start. */
+/* Where the reports of the program go that is started next; null: the world keeps them. */
 void small_sink(struct small_world *w, uint32_t node, const struct fabric_report_sink *sink);
 void small_command(struct small_world *w, uint32_t node, const char *json);
 /* Look-ups from now on take `delay` ns and end in `error`. */

@@ -71,7 +71,7 @@ struct small_node {
     uint32_t index;
     const struct fabric_program *program;
     void *state;
-    struct fabric_report_sink sink, more;
+    struct fabric_report_sink sink, own; /* own.report null: `sink`, which keeps the reports */
     struct small_port port;
     bool no_device, cut;
     const void *read_only; /* memory that cannot be written */

@@ -74,9 +74,57 @@ static void persist_prints_both_forms(void **state)
     assert_int_equal(run(&tree->head, options), CLI_DONE);
     assert_true(says("ATTR{mode}=\"connected\", ATTR{mtu}=\"65520\"\n"));
     assert_true(says("echo connected > /sys/class/net/ibp59s0/mode"));
-    assert_true(says(NET_UDEV_FILE));
+    assert_true(says("# /etc/udev/rules.d/70-memkv-ipoib-ibp59s0.rules, the attribute form:\n"));
     assert_true(says("module            : ib_ipoib built in"));
     tree_fabric_close(tree);
+}
+
+static enum fabric_error keep(void *context, const char *path, const void *data, size_t length)
+{
+    if (!context)
+        return ERR_ACCESS_DENIED;
+    snprintf(context, 2048, "%s:%.*s", path, (int)length, (const char *)data);
+    return FABRIC_OK;
+}
+
+static void persist_with_apply_installs_one_form(void **state)
+{
+    char kept[2048] = "";
+    const struct net_installer installer = {kept, keep}, refusing = {NULL, keep};
+    struct net_ipoib_options options = {.interface = "ib0", .connected = true, .persist = true};
+    (void)state;
+    struct tree_fabric *tree = tree_fabric_open(TREE("mlx5-infiniband"));
+    options.installer = &installer;
+    assert_int_equal(run(&tree->head, options), CLI_DONE);
+    assert_string_equal(kept, ""); /* only printed */
+    options.apply = true;
+    assert_int_equal(run(&tree->head, options), CLI_DONE);
+    assert_true(says("installed         : /etc/udev/rules.d/70-memkv-ipoib-ib0.rules\n"));
+    assert_ptr_equal(strstr(kept, "/etc/udev/rules.d/70-memkv-ipoib-ib0.rules:# Made"), kept);
+    const char *held = strstr(kept, "\nACTION==\"add\", SUBSYSTEM==\"net\"");
+    assert_true(held && !strstr(held + 1, "\nACTION"));
+    assert_non_null(strstr(kept, "\n# ACTION==\"add\", SUBSYSTEM==\"net\""));
+    options.installer = &refusing;
+    assert_int_equal(run(&tree->head, options), CLI_CONFIG);
+    assert_true(says("access_denied: /etc/udev/rules.d/70-memkv-ipoib-ib0.rules could not be "
+                     "written: it needs root; what --apply does is done"));
+    options.json = true;
+    assert_int_equal(run(&tree->head, options), CLI_CONFIG);
+    assert_true(says("\"applied\":true") && says("\"name\":\"access_denied\""));
+    tree_fabric_close(tree);
+}
+
+/* The name of an interface may hold nearly anything; that of a file of udev had better not. */
+static void rules_go_into_a_file_of_their_own(void **state)
+{
+    struct ipoib_interface interface = {.name = "ib 0*%"};
+    char path[NET_UDEV_PATH];
+    (void)state;
+    net_ipoib_rule_file(&interface, path);
+    assert_string_equal(path, "/etc/udev/rules.d/70-memkv-ipoib-ib_0__.rules");
+    memset(interface.name, 'x', sizeof(interface.name) - 1);
+    net_ipoib_rule_file(&interface, path);
+    assert_non_null(strstr(path, "xxx.rules"));
 }
 
 static void every_refusal_has_its_end_and_its_reason(void **state)
@@ -151,6 +199,8 @@ int main(void)
         cmocka_unit_test(without_apply_the_plan_is_shown_in_order_and_nothing_is_touched),
         cmocka_unit_test(with_apply_it_is_done_and_read_back),
         cmocka_unit_test(persist_prints_both_forms),
+        cmocka_unit_test(persist_with_apply_installs_one_form),
+        cmocka_unit_test(rules_go_into_a_file_of_their_own),
         cmocka_unit_test(every_refusal_has_its_end_and_its_reason),
         cmocka_unit_test(without_root_it_says_so),
         cmocka_unit_test(it_works_on_the_files_that_the_simulator_renders),
