@@ -166,20 +166,17 @@ static void say_failed(struct cli_work *w, enum fabric_error error, const char *
 static void show_json(struct cli_work *w, const struct verify *v, enum fabric_error error,
                       const char *detail)
 {
-    const struct error_info *info = error_info(error);
-    json_t *page = json_pack(
-        "{s:b, s:s, s:s, s:I}", "verified", !error, "server", w->config.servers[0], "transport",
-        error ? "none" : client_transport_name(v->transport), "bytes", (json_int_t)v->size);
+    json_t *page = json_pack("{s:b, s:b, s:s, s:s, s:I}", "ok", !error, "verified", !error,
+                             "server", w->config.servers[0], "transport",
+                             error ? "none" : client_transport_name(v->transport), "bytes",
+                             (json_int_t)v->size);
     assert(page);
     json_object_set_new(page, "fabric_proven",
                         json_boolean(!error && v->transport != CLIENT_OVER_TCP));
     if (v->status)
         json_object_set(page, "client", v->status);
     if (error)
-        json_object_set_new(page, "error",
-                            json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "name", info->name,
-                                      "detail", detail, "text", info->text, "cause", info->cause,
-                                      "fix", info->fix, "exit", (int)cli_exit_of(error)));
+        json_object_set_new(page, "error", net_error_object(error, detail, NULL));
     cli_print_json(w->cli, page);
 }
 

@@ -11,6 +11,7 @@
  * target.c     the DC target of a rail
  * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation
+ * bulk.c       the bytes of values over TCP
  * buffer.c     memory that peers may be lent
  * status.c     what the client tells about itself
  *
@@ -37,7 +38,11 @@
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
-#define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
+#define CLIENT_PIECE                                                                               \
+    (256u * 1024u)                  /* bytes of a PUT sent at a time: in the cache for their tag   \
+                                     */
+#define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
+#define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */
 
 enum client_cookie {
     CLIENT_STREAM = 1,   /* peer */
@@ -53,6 +58,7 @@ enum client_cookie {
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
     CLIENT_RECEIVE, /* timer of a peer: more messages wait */
     CLIENT_TARGET,  /* rail */
+    CLIENT_SEND,    /* timer of a peer: more bytes of values can be sent */
 };
 
 struct client_buffer {
@@ -127,9 +133,14 @@ struct client_peer {
     enum fabric_error reason;
     struct wire_channel *channel;
     uint32_t stream_serial;
-    bool resumes;  /* more messages wait for a timer that is set */
-    uint8_t rails; /* the server's */
-    bool changed;  /* something that decides about falling back */
+    bool resumes;                       /* more messages wait for a timer that is set */
+    bool pumps;                         /* and so do bytes of values */
+    uint32_t sends;                     /* PUTs that have more to send */
+    uint32_t turn;                      /* slot of the one that sent last */
+    struct client_operation *sending;   /* whose memory the stream reads */
+    struct client_operation *receiving; /* whose memory the stream writes */
+    uint8_t rails;                      /* the server's */
+    bool changed;                       /* something that decides about falling back */
     bool fell_back;
     bool may_return;                      /* fell back only because no rail was ever ready */
     bool start_over;                      /* the time to wait for rails at the start has passed */
@@ -177,8 +188,10 @@ struct client_operation {
     enum wire_way way;
     bool dc; /* RC way: over a link of DC */
     uint32_t rail, generation;
-    fabric_window window; /* id 0: none open or opening */
-    uint32_t next;        /* bulk sent or received */
+    fabric_window window;     /* id 0: none open or opening */
+    uint32_t next;            /* bulk sent or received */
+    bool sends;               /* PUT over TCP: more of it is to be sent */
+    struct wire_tag_run *run; /* over TCP: of what was sent or received; null: none is wanted */
     struct wire_tag tag;
     bool answered;  /* GET over TCP: RESULT came, bulk follows */
     bool prepared;  /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
@@ -241,6 +254,7 @@ struct client {
     uint8_t instance[WIRE_INSTANCE_BYTES];
     bool tick_missed; /* could not be set: tried again at every event */
     uint64_t next_id;
+    struct wire_tagger *tagger;
     struct client_counters counters;
 };
 
@@ -387,15 +401,33 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
 void client_operation_result(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_operation_prepared(struct client *c, struct client_peer *p,
                                const struct wire_message *m);
-void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* The attempt that the server knows by this number; null when it is over. */
+struct client_operation *client_operation_by_id(struct client *c, const struct client_peer *p,
+                                                uint64_t id);
 /* Its window has been opened, or could not be. */
 void client_operation_lent(struct client *c, const struct fabric_event *event);
 void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window);
 void client_operation_deadline(struct client *c, uint64_t cookie);
-void client_pump_bulk(struct client *c, struct client_peer *p);
 /* Over RDMA, or what `op` would have used if it moved data. */
 enum client_transport client_operation_transport(const struct client *c,
                                                  const struct client_operation *op);
+
+/* ------------------------------------------------------------------ bulk.c */
+
+/* A PUT has bytes to send, or a GET will get some. False without memory. */
+bool client_bulk_begin(struct client *c, struct client_operation *op);
+/* A piece follows, and bytes of it have come. May lose the connection. */
+void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_operation_payload(struct client *c, struct client_peer *p,
+                              const struct wire_message *m);
+/* Sends more where the stream has room; the connection may be lost by then. */
+void client_pump_bulk(struct client *c, struct client_peer *p);
+/* Goes on sending where the budget of a turn ended. */
+void client_bulk_goes_on(struct client *c, uint64_t cookie);
+/* The attempt is over: nothing reads or writes its memory over TCP any more. */
+void client_bulk_end(struct client *c, struct client_operation *op);
+/* The channel is closed. */
+void client_bulk_lost(struct client_peer *p);
 
 /* ------------------------------------------------------------------ request.c */
 

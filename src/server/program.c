@@ -2,6 +2,7 @@
 #include "src/server/program.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +42,11 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
     struct yaml_errors errors;
     yaml_errors_init(&errors, "config.yaml");
     bool ok = server_config_read(text, length, &s->config, &errors);
-    enum fabric_error error = ok ? FABRIC_OK : ERR_CONFIG_INVALID;
-    for (size_t i = 0; i < errors.count; i++) {
-        bool mtu = strstr(errors.items[i].text, "(mtu_invalid)") != NULL;
-        error = mtu ? ERR_MTU_INVALID : error;
-        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: %s", error_name(error), errors.items[i].text);
-    }
+    enum fabric_error error = yaml_errors_error(&errors);
+    assert(ok == !error);
+    for (size_t i = 0; i < errors.count; i++)
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: %s", error_name(errors.items[i].error),
+                 errors.items[i].text);
     if (!error && !s->config.auth_key_set) {
         error = ERR_CONFIG_INVALID;
         rail_log(s->fabric, FABRIC_LOG_ERROR,
@@ -130,6 +130,8 @@ static void server_free(struct server *s)
     server_dc_free(s);
     for (uint32_t i = 0; i < s->lane_count; i++)
         store_destroy(s->lanes[i].store);
+    OPENSSL_cleanse(s->keys, sizeof s->keys);
+    OPENSSL_cleanse(s->config.auth_key, sizeof s->config.auth_key);
     free(s);
 }
 
@@ -224,6 +226,8 @@ static void take_timer(struct server *s, uint64_t cookie)
         server_connection_resume(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_DC_TIMER)
         server_dc_timer(s, cookie);
+    else if (server_cookie_kind(cookie) == SERVER_SEND)
+        server_bulk_goes_on(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_REOPEN)
         look(s, (uint32_t)(cookie >> 32) & 0xffffffu);
 }

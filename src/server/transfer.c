@@ -11,13 +11,14 @@
 /* ------------------------------------------------------------------ the end of a transfer */
 
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
-static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
+static enum fabric_error judge_put(struct server *s, struct server_transfer *t)
 {
+    bool tcp = t->way == WIRE_WAY_TCP;
     if (t->error)
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
-    if (!t->prepared && !server_tag_is_right(s, t))
+    if (!t->prepared && !(tcp ? server_bulk_is_right(s, t) : server_tag_is_right(s, t)))
         return ERR_TAG_MISMATCH;
     return FABRIC_OK;
 }
@@ -51,10 +52,12 @@ static void finish_put(struct server *s, struct server_transfer *t)
     t->block = NULL;
     struct server_connection *c = server_transfer_owner(s, t);
     uint64_t id = t->id;
-    bool closed = t->closed;
+    bool closed = t->closed, altered = error == ERR_TAG_MISMATCH && t->way == WIRE_WAY_TCP;
     server_transfer_free(s, t);
-    if (c && !closed)
-        server_result(s, c, id, error, "");
+    bool told = c && !closed && server_result(s, c, id, error, "");
+    if (told && altered &&
+        !PLANTED(server_altered_kept)) /* whoever alters bytes alters others too */
+        server_connection_close(s, c, error, "the bytes that came are not those that were put");
 }
 
 static void finish_get(struct server *s, struct server_transfer *t)
@@ -252,8 +255,12 @@ void server_put(struct server *server, struct server_connection *c,
     t->tag = m->tag;
     t->key_length = m->key_length;
     memcpy(t->key, m->key, m->key_length);
-    if (link)
+    if (link) {
         begin_rdma(s, t, link, m);
+    } else if (!server_bulk_begin(c, t)) {
+        t->error = ERR_RESOURCES_EXHAUSTED;
+        server_transfer_finish(s, t);
+    }
 }
 
 /* The client's buffer is too small: it is told what is needed, and nothing is written. */
@@ -309,34 +316,7 @@ void server_get(struct server *server, struct server_connection *c,
         server_pump_bulk(s, c);
 }
 
-/* ------------------------------------------------------------------ TCP */
-
-static void look_at_pool(struct server *s, struct server_connection *c)
-{
-    if (!c->carried_bulk)
-        rail_pool_used(&s->pool, s->fabric, c->stream);
-    c->carried_bulk = true;
-}
-
-void server_bulk(struct server *server, struct server_connection *c,
-                 const struct wire_message *message)
-{
-    assert(server && c && message && message->type == WIRE_BULK);
-    struct server_transfer *t = server_transfer_by_id(server, c, message->id);
-    if (!t || t->kind != SERVER_PUT || t->way != WIRE_WAY_TCP || t->closed)
-        return; /* refused or cancelled while this was on its way */
-    if (message->offset != t->next || message->length > t->length - t->next) {
-        server_connection_close(server, c, ERR_FRAME_INVALID, "bulk that does not fit its PUT");
-        return;
-    }
-    memcpy((uint8_t *)store_data(t->lane->store, t->block) + t->next, message->data,
-           message->length);
-    t->next += message->length;
-    look_at_pool(server, c);
-    t->progress = server_now(server);
-    if (t->next == t->length)
-        server_transfer_finish(server, t);
-}
+/* ------------------------------------------------------------------ its course */
 
 void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message)
@@ -355,7 +335,8 @@ static void end_idle(struct server *s, struct server_transfer *t)
 {
     struct server_connection *c = server_transfer_owner(s, t);
     if (t->kind == SERVER_GET && t->way == WIRE_WAY_TCP && c) {
-        server_connection_close(s, c, ERR_TIMEOUT, "it does not read");
+        if (server_now(s) - c->bulk_progress >= SERVER_TRANSFER_IDLE)
+            server_connection_close(s, c, ERR_TIMEOUT, "it does not read");
         return;
     }
     t->error = ERR_TIMEOUT;
@@ -373,39 +354,6 @@ void server_transfers_tick(struct server *server)
     }
 }
 
-/* One piece; false when the connection is gone by now. */
-static bool send_piece(struct server *s, struct server_connection *c, struct server_transfer *t)
-{
-    uint32_t left = t->length - t->next;
-    struct wire_message m = {.type = WIRE_BULK, .id = t->id, .offset = t->next};
-    m.length = left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
-    m.data = (const uint8_t *)store_data(t->lane->store, t->block) + t->next;
-    if (!server_send(s, c, &m))
-        return false;
-    t->next += m.length;
-    t->progress = server_now(s);
-    look_at_pool(s, c);
-    return true;
-}
-
-void server_pump_bulk(struct server *server, struct server_connection *c)
-{
-    struct server *s = server;
-    assert(s && c);
-    struct server_walk walk;
-    for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
-        if (t->kind != SERVER_GET || t->way != WIRE_WAY_TCP)
-            continue;
-        while (t->next < t->length) {
-            if (wire_channel_queued(c->channel) >= WIRE_BULK_WATERMARK)
-                return;
-            if (!send_piece(s, c, t))
-                return;
-        }
-        server_transfer_finish(s, t);
-    }
-}
-
 void server_cancel(struct server *server, struct server_connection *c, uint64_t id)
 {
     assert(server && c);
@@ -414,7 +362,7 @@ void server_cancel(struct server *server, struct server_connection *c, uint64_t 
         return;
     if (!PLANTED(server_cancel_ignored))
         t->closed = true;
-    if (t->closed && t->outstanding == 0)
+    if (t->closed && t->outstanding == 0 && !server_bulk_is_lent(server, t))
         server_transfer_finish(server, t);
 }
 

@@ -29,7 +29,7 @@ enum field {
     FOUND,
     TAG,
     KEY,
-    DATA, /* offset, then the rest of the frame */
+    PIECE, /* offset, length, MAC */
     SERVER,
     SERVER_RAIL,
     LEASE,
@@ -52,7 +52,7 @@ static const uint8_t layouts[WIRE_TYPE_END][MAX_FIELDS] = {
     [WIRE_DELETE] = {ID, KEY},
     [WIRE_CANCEL] = {ID},
     [WIRE_RESULT] = {ID, ERROR, LENGTH, FOUND, TAG, DETAIL},
-    [WIRE_BULK] = {ID, DATA},
+    [WIRE_BULK] = {ID, PIECE},
     [WIRE_PREPARED] = {ID},
     [WIRE_COMMIT] = {ID, LEASE},
     [WIRE_PING] = {END},
@@ -133,6 +133,13 @@ static void put_tag(struct wire_writer *w, const struct wire_tag *tag)
 {
     wire_put_bytes(w, tag->nonce, sizeof tag->nonce);
     wire_put_bytes(w, tag->mac, sizeof tag->mac);
+}
+
+static void put_piece(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put(w, m->offset, 4);
+    wire_put(w, m->length, 4);
+    wire_put_bytes(w, m->mac, sizeof m->mac);
 }
 
 static void put_server(struct wire_writer *w, const struct wire_message *m)
@@ -223,9 +230,8 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
     case KEY:
         wire_put_string(w, m->key, m->key_length);
         break;
-    case DATA:
-        wire_put(w, m->offset, 4);
-        wire_put_bytes(w, m->data, m->length);
+    case PIECE:
+        put_piece(w, m);
         break;
     case SERVER_RAIL:
         wire_put(w, m->server_rail, 1);
@@ -284,13 +290,14 @@ static void get_key(struct wire_reader *r, struct wire_message *m)
     get_copy(r, m->key, m->key_length);
 }
 
-static void get_data(struct wire_reader *r, struct wire_message *m)
+static void get_piece(struct wire_reader *r, struct wire_message *m)
 {
     m->offset = (uint32_t)wire_get(r, 4);
-    m->length = (uint32_t)r->left;
-    if (m->length == 0 || m->length > WIRE_MAX_BULK || m->offset > WIRE_MAX_VALUE)
+    m->length = (uint32_t)wire_get(r, 4);
+    get_copy(r, m->mac, sizeof m->mac);
+    bool bounded = m->length <= WIRE_MAX_BULK || PLANTED(wire_bulk_unbounded);
+    if (m->length == 0 || !bounded || m->offset > WIRE_MAX_VALUE)
         r->failed = true;
-    m->data = wire_get_bytes(r, m->length);
 }
 
 static void get_server(struct wire_reader *r, struct wire_message *m)
@@ -389,8 +396,8 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
     case KEY:
         get_key(r, m);
         break;
-    case DATA:
-        get_data(r, m);
+    case PIECE:
+        get_piece(r, m);
         break;
     case SERVER_RAIL:
         m->server_rail = (uint8_t)wire_get(r, 1);
