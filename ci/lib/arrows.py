@@ -39,7 +39,8 @@ MAY_KNOW["tests"] = _HOUSE
 # Single files that know one thing more: (who, whom).
 EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]"),
               ("fabric_sim/testbed*.[ch]", "src/scenario/topology.[ch]"),  # testbed.h is made of it
-              ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]")]  # for "did you mean"
+              ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]"),  # for "did you mean"
+              ("fabric_hw/os/children*.[ch]", "src/scenario/remote_host.h")]  # what it carries
 
 # ---- What src and fabric_sim may need of the system; all else comes through the contract. -------
 _PLAIN_HEADERS = {"assert.h", "ctype.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h",
@@ -64,6 +65,9 @@ _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|si
 _THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
          r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
+# Programs of other machines' nodes and commands that do something to this one.
+_PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|signal|sigprocmask|fcntl(64)?"\
+             r"|exit|lseek(64)?|rmdir|umask|getpid"
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 # The client library: a thread, the environment, two files to read; no socket and no clock.
@@ -90,7 +94,8 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
-    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES,
+                     _PROCESSES],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }
 
