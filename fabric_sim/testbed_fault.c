@@ -158,9 +158,19 @@ static bool same_thing(struct testbed *tb, const struct tb_undo *a, const struct
            same_name(x->peer, y->peer) && x->index == y->index;
 }
 
+/* Whether `between` moved to another port what `undo` is about: then no older one tells how it was.
+ */
+static bool has_moved(const struct tb_undo *between, const struct tb_undo *undo)
+{
+    assert(between && undo);
+    if (between->kind != UNDO_FAULT || undo->kind != UNDO_FAULT || PLANTED(testbed_undo_past_swap))
+        return false;
+    return between->fault.word == TESTBED_LID_SWAP && undo->fault.word == TESTBED_LID_SET;
+}
+
 void tb_undo_later(struct testbed *tb, const struct tb_undo *undo)
 {
-    for (struct tb_undo *older = tb->undos; older; older = older->next) {
+    for (struct tb_undo *older = tb->undos; older && !has_moved(older, undo); older = older->next) {
         if (!same_thing(tb, older, undo) || PLANTED(testbed_undo_twice))
             continue;
         older->gids_touched |= undo->gids_touched;

@@ -16,6 +16,7 @@
 #include "fabric_hw/os/children.h"
 #include "fabric_hw/os/node.h"
 #include "fabric_sim/testbed.h"
+#include "lib/part.h"
 #include "src/client/program.h"
 #include "src/scenario/agent.h"
 #include "src/scenario/command.h"
@@ -178,7 +179,7 @@ static unsigned terminal_columns(void)
 
 static struct fabric *look(void *context)
 {
-    const struct os_fabric_options options = {.log_fd = -1};
+    const struct os_fabric_options options = {.part = lib_part(), .log_fd = -1};
     struct fabric *f = NULL;
     (void)context;
     return os_fabric_create(&options, &f) ? NULL : f;
@@ -201,6 +202,7 @@ static int run_node(void)
     const struct os_node_init init = {
         .programs = node_programs,
         .program_count = sizeof node_programs / sizeof node_programs[0],
+        .part = lib_part(),
     };
     return os_node_main(&init);
 }

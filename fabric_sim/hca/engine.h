@@ -139,6 +139,11 @@ void responder_request(struct qp_context *ctx, struct packet *packet);
 struct packet *responder_next(struct qp_context *ctx);
 void responder_nak(struct qp_context *ctx, enum rules_nak nak);
 void responder_ack(struct qp_context *ctx, uint32_t psn);
+void responder_comm_established(struct qp_context *ctx);
+void responder_complete_recv(struct qp_context *ctx, const struct packet *packet, bool write);
+/* Rights of the queue pair and of the key for an RDMA WRITE; then it begins. */
+bool responder_write_allowed(struct qp_context *ctx, const struct packet *packet);
+void responder_write_begin(struct qp_context *ctx, const struct packet *packet);
 
 /* ---- resource.c: READs and atomics */
 void resource_read(struct qp_context *ctx, struct packet *packet);
@@ -175,6 +180,10 @@ struct qp_context *dcr_context(const struct hca *hca, uint32_t number); /* index
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet);
 void dc_drop_all(struct qp_context *target);
 struct packet *dc_disconnect(struct qp_context *ctx);
+
+/* ---- uc.c */
+struct packet *uc_next(struct qp_context *ctx);
+void uc_request(struct qp_context *ctx, struct packet *packet); /* takes it */
 
 /* ---- ud.c */
 struct packet *ud_next(struct qp_context *ctx);

@@ -224,7 +224,7 @@ void hca_ah_destroy(struct hca *hca, hca_ah ah);
 
 enum hca_qp_type {
     HCA_QP_RC,
-    HCA_QP_UC, /* not offered */
+    HCA_QP_UC,
     HCA_QP_UD,
     HCA_QP_XRC_INI, /* not offered */
     HCA_QP_XRC_TGT, /* not offered */

@@ -98,7 +98,7 @@ struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_
     packet->pkey = port->info->pkeys[ctx->qp->attr.pkey_index];
     packet->dest_qp = ctx->path->dest_qp;
     packet->psn = psn;
-    if (ctx->path->transport == BTH_RC)
+    if (ctx->path->transport == BTH_RC || ctx->path->transport == BTH_UC)
         return packet;
     packet->src_qp = ctx->qp->qp_num;
     if (ctx->path->transport == BTH_DC) {
@@ -249,6 +249,8 @@ static struct packet *context_next(struct qp_context *ctx)
 {
     if (ctx->qp->type == HCA_QP_UD)
         return ud_next(ctx);
+    if (ctx->qp->type == HCA_QP_UC)
+        return uc_next(ctx);
     struct packet *packet = responder_next(ctx);
     if (packet || ctx->dcr)
         return packet;

@@ -179,7 +179,7 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
     bool dc = init->type == HCA_QP_DCI || init->type == HCA_QP_DCT;
     if (dc && (!hca_has(hca, FABRIC_CAP_DC) || PLANTED(hca_dc_refused)))
         return ERR_DC_UNSUPPORTED;
-    if (!dc && init->type != HCA_QP_RC && init->type != HCA_QP_UD)
+    if (init->type == HCA_QP_XRC_INI || init->type == HCA_QP_XRC_TGT)
         return ERR_NOT_SUPPORTED;
     if (init->max_send_wr > limits->max_qp_wr || init->max_recv_wr > limits->max_qp_wr ||
         init->max_send_sge > limits->max_sge || init->max_recv_sge > limits->max_sge ||
@@ -287,6 +287,20 @@ struct qp_context *context_make(struct hca *hca, struct qp_state *qp, struct dcr
     return ctx;
 }
 
+static uint8_t transport_of(enum hca_qp_type type)
+{
+    switch (type) {
+    case HCA_QP_RC:
+        return BTH_RC;
+    case HCA_QP_UC:
+        return BTH_UC;
+    case HCA_QP_UD:
+        return BTH_UD;
+    default:
+        return BTH_DC;
+    }
+}
+
 enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init, hca_qp *out)
 {
     assert(hca && init && out);
@@ -311,8 +325,7 @@ enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init,
     state_qp_number(&hca->state, qp);
     use(hca, qp, 1);
     struct qp_context *ctx = context_make(hca, qp, NULL);
-    bool rc = qp->type == HCA_QP_RC;
-    ctx->path->transport = qp->type == HCA_QP_UD ? BTH_UD : rc ? BTH_RC : BTH_DC;
+    ctx->path->transport = transport_of(init->type);
     ctx->rsp->previous = RESPONDER_NO_OPCODE;
     out->id = qp->slot.id;
     return FABRIC_OK;

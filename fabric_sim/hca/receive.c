@@ -48,7 +48,7 @@ static const char *wrong_queue_pair(const struct qp_context *ctx, const struct h
                                     const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
-    assert(ctx->path->transport == BTH_RC || ctx->path->transport == BTH_UD ||
+    assert(ctx->path->transport <= BTH_UC || ctx->path->transport == BTH_UD ||
            ctx->path->transport == BTH_DC);
     bool response = kind == RULES_RESPONSE;
     uint8_t state = ctx->qp->state;
@@ -104,6 +104,10 @@ static void dispatch(struct qp_context *ctx, struct hca_port *port, struct packe
 {
     if (ctx->qp->type == HCA_QP_DCT) {
         dc_request(ctx, port, packet);
+        return;
+    }
+    if (ctx->qp->type == HCA_QP_UC) {
+        uc_request(ctx, packet);
         return;
     }
     if (rules_opcode(packet->opcode)->kind != RULES_RESPONSE) {

@@ -132,7 +132,7 @@ static struct packet *build_message(struct qp_context *ctx, const struct send_wq
     packet->rkey = wqe->rkey;
     packet->dma_length = wqe->length;
     packet->imm = wqe->imm;
-    packet->ack_request = last;
+    packet->ack_request = last && ctx->path->transport != BTH_UC; /* chapter 9.8.2 */
     packet->solicited = last && (wqe->flags & HCA_SEND_SOLICITED);
     return packet;
 }

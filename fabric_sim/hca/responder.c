@@ -127,7 +127,7 @@ static void recv_error(struct qp_context *ctx, enum fabric_wc_status status, enu
     responder_nak(ctx, nak);
 }
 
-static void complete_recv(struct qp_context *ctx, const struct packet *packet, bool write)
+void responder_complete_recv(struct qp_context *ctx, const struct packet *packet, bool write)
 {
     struct responder *rsp = ctx->rsp;
     struct hca_wc wc = {.status = FABRIC_WC_SUCCESS,
@@ -160,13 +160,13 @@ static bool execute_send(struct qp_context *ctx, const struct packet *packet,
     }
     rsp->recv_offset += packet->payload_length;
     if (op->place & RULES_LAST)
-        complete_recv(ctx, packet, false);
+        responder_complete_recv(ctx, packet, false);
     return true;
 }
 
 /* Chapter 9.7.4.1.5: rights of the queue pair, then of the key. Nothing is checked for an empty
  * one. */
-static bool write_allowed(struct qp_context *ctx, const struct packet *packet)
+bool responder_write_allowed(struct qp_context *ctx, const struct packet *packet)
 {
     if (packet->dma_length == 0)
         return true;
@@ -175,7 +175,7 @@ static bool write_allowed(struct qp_context *ctx, const struct packet *packet)
            key_remote(ctx, packet->rkey, packet->va, packet->dma_length, HCA_ACCESS_REMOTE_WRITE);
 }
 
-static void write_begin(struct qp_context *ctx, const struct packet *packet)
+void responder_write_begin(struct qp_context *ctx, const struct packet *packet)
 {
     struct responder *rsp = ctx->rsp;
     rsp->rkey = packet->rkey;
@@ -192,11 +192,11 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
     struct responder *rsp = ctx->rsp;
     bool last = (op->place & RULES_LAST) != 0;
     if (op->place & RULES_FIRST) {
-        if (!write_allowed(ctx, packet)) {
+        if (!responder_write_allowed(ctx, packet)) {
             responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
             return false;
         }
-        write_begin(ctx, packet);
+        responder_write_begin(ctx, packet);
     }
     uint32_t length = packet->payload_length;
     if (last ? length != rsp->write_left : length > rsp->write_left) {
@@ -217,7 +217,7 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
         struct packet header = *packet;
         landing_packet(ctx, packet);
         landing_end(ctx);
-        complete_recv(ctx, &header, true);
+        responder_complete_recv(ctx, &header, true);
         return true;
     }
     landing_packet(ctx, packet);
@@ -226,7 +226,7 @@ static bool execute_write(struct qp_context *ctx, struct packet *packet,
     return true;
 }
 
-static void comm_established(struct qp_context *ctx)
+void responder_comm_established(struct qp_context *ctx)
 {
     if (ctx->rsp->comm_est)
         return;
@@ -267,7 +267,7 @@ static void duplicate(struct qp_context *ctx, struct packet *packet, const struc
 {
     struct responder *rsp = ctx->rsp;
     if (PLANTED(hca_duplicate_executed) && op->kind == RULES_WRITE && op->place == RULES_ONLY) {
-        write_begin(ctx, packet);
+        responder_write_begin(ctx, packet);
         landing_packet(ctx, packet);
         return;
     }
@@ -287,7 +287,7 @@ void responder_request(struct qp_context *ctx, struct packet *packet)
         packet_drop(hca, packet, "responder in error");
         return;
     }
-    comm_established(ctx);
+    responder_comm_established(ctx);
     int32_t ahead = rules_psn_diff(packet->psn, rsp->epsn);
     if (ahead < 0) {
         duplicate(ctx, packet, op);

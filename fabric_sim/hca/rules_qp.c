@@ -8,7 +8,7 @@
 #include "src/fabric/planted.h"
 
 /* Columns by type; the types that are not offered have none. */
-enum column { COLUMN_RC, COLUMN_UD, COLUMN_DCI, COLUMN_DCT, COLUMN_COUNT };
+enum column { COLUMN_RC, COLUMN_UC, COLUMN_UD, COLUMN_DCI, COLUMN_DCT, COLUMN_COUNT };
 
 struct transition {
     uint8_t from, to;
@@ -30,46 +30,67 @@ struct transition {
 #define RC_SQD                                                                                     \
     (HCA_QP_AV | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY | HCA_QP_MAX_QP_RD_ATOMIC |  \
      HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX | HCA_QP_MIN_RNR_TIMER)
+#define UC_RTR (HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN)
+#define UC_LIVE (HCA_QP_CUR_STATE | HCA_QP_ACCESS_FLAGS)
 #define UD_LIVE (HCA_QP_CUR_STATE | HCA_QP_QKEY)
 
-/* RC and UD from the tables of chapter 10.3.1; DC as its one vendor checks it. */
+/* RC, UC and UD from the tables of chapter 10.3.1; DC as its one vendor checks it. */
 static const struct transition transitions[] = {
     {FABRIC_QPS_RESET,
      FABRIC_QPS_INIT,
-     {{true, RC_INIT, 0}, {true, UD_INIT, 0}, {true, DCI_INIT, 0}, {true, RC_INIT, 0}}},
+     {{true, RC_INIT, 0},
+      {true, RC_INIT, 0},
+      {true, UD_INIT, 0},
+      {true, DCI_INIT, 0},
+      {true, RC_INIT, 0}}},
     {FABRIC_QPS_INIT,
      FABRIC_QPS_INIT,
-     {{true, 0, RC_INIT}, {true, 0, UD_INIT}, {true, 0, DCI_INIT}, {false, 0, 0}}},
+     {{true, 0, RC_INIT},
+      {true, 0, RC_INIT},
+      {true, 0, UD_INIT},
+      {true, 0, DCI_INIT},
+      {false, 0, 0}}},
     {FABRIC_QPS_INIT,
      FABRIC_QPS_RTR,
      {{true, RC_RTR, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
+      {true, UC_RTR, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
       {true, 0, HCA_QP_PKEY_INDEX | HCA_QP_QKEY},
       {true, HCA_QP_PATH_MTU, HCA_QP_PKEY_INDEX | HCA_QP_AV},
       {true, HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_MIN_RNR_TIMER, 0}}},
     {FABRIC_QPS_RTR,
      FABRIC_QPS_RTS,
      {{true, RC_RTS, RC_LIVE},
+      {true, HCA_QP_SQ_PSN, UC_LIVE},
       {true, HCA_QP_SQ_PSN, UD_LIVE},
       {true, RC_RTS, HCA_QP_CUR_STATE | HCA_QP_MIN_RNR_TIMER},
       {false, 0, 0}}},
     {FABRIC_QPS_RTS,
      FABRIC_QPS_RTS,
-     {{true, 0, RC_LIVE}, {true, 0, UD_LIVE}, {true, 0, HCA_QP_MIN_RNR_TIMER}, {false, 0, 0}}},
+     {{true, 0, RC_LIVE},
+      {true, 0, UC_LIVE},
+      {true, 0, UD_LIVE},
+      {true, 0, HCA_QP_MIN_RNR_TIMER},
+      {false, 0, 0}}},
     {FABRIC_QPS_RTS,
      FABRIC_QPS_SQD,
      {{true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
+      {true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
       {true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
       {false, 0, 0},
       {false, 0, 0}}},
     {FABRIC_QPS_SQD,
      FABRIC_QPS_RTS,
-     {{true, 0, RC_LIVE}, {true, 0, UD_LIVE}, {false, 0, 0}, {false, 0, 0}}},
+     {{true, 0, RC_LIVE}, {true, 0, UC_LIVE}, {true, 0, UD_LIVE}, {false, 0, 0}, {false, 0, 0}}},
     {FABRIC_QPS_SQD,
      FABRIC_QPS_SQD,
-     {{true, 0, RC_SQD}, {true, 0, HCA_QP_PKEY_INDEX | HCA_QP_QKEY}, {false, 0, 0}, {false, 0, 0}}},
+     {{true, 0, RC_SQD},
+      {true, 0, HCA_QP_AV | HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
+      {true, 0, HCA_QP_PKEY_INDEX | HCA_QP_QKEY},
+      {false, 0, 0},
+      {false, 0, 0}}},
     {FABRIC_QPS_SQE,
      FABRIC_QPS_RTS,
-     {{false, 0, 0}, {true, 0, UD_LIVE}, {false, 0, 0}, {false, 0, 0}}},
+     {{false, 0, 0}, {true, 0, UC_LIVE}, {true, 0, UD_LIVE}, {false, 0, 0}, {false, 0, 0}}},
 };
 
 static enum column column_of(enum hca_qp_type type)
@@ -77,13 +98,14 @@ static enum column column_of(enum hca_qp_type type)
     switch (type) {
     case HCA_QP_RC:
         return COLUMN_RC;
+    case HCA_QP_UC:
+        return COLUMN_UC;
     case HCA_QP_UD:
         return COLUMN_UD;
     case HCA_QP_DCI:
         return COLUMN_DCI;
     case HCA_QP_DCT:
         return COLUMN_DCT;
-    case HCA_QP_UC:
     case HCA_QP_XRC_INI:
     case HCA_QP_XRC_TGT:
         break;
@@ -244,6 +266,8 @@ bool rules_send_opcode(enum hca_qp_type type, enum hca_wr_opcode opcode)
     assert(opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
     if (type == HCA_QP_UD)
         return opcode == HCA_WR_SEND || opcode == HCA_WR_SEND_WITH_IMM;
+    if (type == HCA_QP_UC)
+        return !rules_is_read_or_atomic(opcode);
     return type == HCA_QP_RC || type == HCA_QP_DCI;
 }
 
@@ -267,5 +291,5 @@ bool rules_is_read_or_atomic(enum hca_wr_opcode opcode)
 
 enum fabric_qp_state rules_error_state(enum hca_qp_type type)
 {
-    return type == HCA_QP_UD ? FABRIC_QPS_SQE : FABRIC_QPS_ERR;
+    return type == HCA_QP_UD || type == HCA_QP_UC ? FABRIC_QPS_SQE : FABRIC_QPS_ERR;
 }

@@ -2,12 +2,14 @@
 #include "src/cli/settings.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/config/key_file.h"
 #include "src/fabric/planted.h"
 
+#define SERVER_CONFIG "/etc/memkv/config.yaml"
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct cli_flag client_flags[] = {
@@ -28,20 +30,21 @@ static const struct cli_flag client_flags[] = {
 enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
 {
     assert(cli && errors && errors->count > 0);
-    bool mtu = false;
+    enum fabric_error error = yaml_errors_error(errors);
+    size_t main = errors->count - 1; /* the last of those that it is about */
+    while (errors->items[main].error != error)
+        main--;
     for (size_t i = 0; i < errors->count; i++) {
-        if (i + 1 < errors->count)
-            cli_say(cli, "config_invalid: %s", errors->items[i].text);
-        mtu = mtu || strstr(errors->items[i].text, "(mtu_invalid)") != NULL;
+        if (i != main)
+            cli_say(cli, "%s: %s", error_name(errors->items[i].error), errors->items[i].text);
     }
-    return cli_fail(cli, mtu ? ERR_MTU_INVALID : ERR_CONFIG_INVALID, "%s",
-                    errors->items[errors->count - 1].text);
+    return cli_fail(cli, error, "%s", errors->items[main].text);
 }
 
 bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
                    struct config_settings *settings)
 {
-    assert(cli && flags && settings);
+    assert(cli && settings && (flags || count == 0));
     for (size_t i = 0; i < cli->arguments->given_count; i++) {
         const struct cli_given *given = &cli->arguments->given[i];
         for (size_t k = 0; k < count; k++) {
@@ -54,6 +57,14 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
         }
     }
     return true;
+}
+
+/* A file that may hold a key. */
+static void forget(struct cli_file *file)
+{
+    if (file->data)
+        OPENSSL_cleanse(file->data, file->length);
+    free(file->data);
 }
 
 /* ------------------------------------------------------------------ the key */
@@ -88,13 +99,12 @@ enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG
             cli_fail(cli, ERR_CONFIG_INVALID, "%s: 64 hexadecimal digits are expected in it", path);
     if (code == CLI_DONE)
         memcpy(key, found, sizeof found);
-    memset(found, 0, sizeof found);
-    memset(file.data, 0, file.length);
-    free(file.data);
+    OPENSSL_cleanse(found, sizeof found);
+    forget(&file);
     return code;
 }
 
-/* ------------------------------------------------------------------ a client's configuration */
+/* ------------------------------------------------------------------ what both have */
 
 static const char *environment(void *context, const char *name)
 {
@@ -102,13 +112,79 @@ static const char *environment(void *context, const char *name)
     return cli->host->environment(cli->host->context, name);
 }
 
-static enum cli_exit read_file(struct cli *cli, const char *path, struct cli_file *out)
+static enum cli_exit unreadable(struct cli *cli, const char *path, enum fabric_error error)
 {
-    enum fabric_error error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, out);
-    if (!error)
-        return CLI_DONE;
     return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path, error_name(error));
 }
+
+/* ------------------------------------------------------------------ a server's configuration */
+
+/* "--set memory.max_size=4GiB" */
+static enum cli_exit add_sets(struct cli *cli, struct cli_server *l)
+{
+    for (size_t i = 0; i < cli->arguments->given_count; i++) {
+        const struct cli_given *given = &cli->arguments->given[i];
+        if (strcmp(given->option->name, "set") != 0)
+            continue;
+        size_t length = strcspn(given->value, "="), at = l->settings.count;
+        const size_t before = sizeof "set " - 1;
+        if (!given->value[length] || length == 0 || before + length >= sizeof l->sets[0] ||
+            at == CONFIG_MAX_SETTINGS)
+            return cli_usage(cli, "--set: found '%.60s'; SECTION.KEY=VALUE is expected",
+                             given->value);
+        snprintf(l->sets[at], sizeof l->sets[0], "set %.*s", (int)length, given->value);
+        const struct config_setting one = {l->sets[at] + before, given->value + length + 1,
+                                           CONFIG_FLAG, l->sets[at]};
+        config_setting_add(&l->settings, &one);
+    }
+    return CLI_DONE;
+}
+
+/* No file where nobody named one is no error: the environment and flags may say enough. */
+static enum cli_exit read_server_file(struct cli *cli, struct cli_server *l, struct cli_file *out)
+{
+    const char *named = cli_value(cli->arguments, "config");
+    l->path = named ? named : SERVER_CONFIG;
+    enum fabric_error error =
+        cli->host->read_file(cli->host->context, l->path, CLI_MAX_CONFIG, out);
+    if (error != ERR_NOT_FOUND || named)
+        return error ? unreadable(cli, l->path, error) : CLI_DONE;
+    l->path = NULL;
+    return CLI_DONE;
+}
+
+enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, size_t count,
+                                struct cli_server *l)
+{
+    assert(cli && l && !l->tree && l->settings.count == 0);
+    struct cli_file file = {.data = NULL};
+    struct yaml_errors errors;
+    enum cli_exit code = read_server_file(cli, l, &file);
+    yaml_errors_init(&errors, l->path ? l->path : "settings");
+    if (code == CLI_DONE && !cli_add_flags(cli, flags, count, &l->settings))
+        code = cli_usage(cli, "too many options");
+    if (code == CLI_DONE)
+        code = add_sets(cli, l);
+    bool ok = code == CLI_DONE &&
+              (PLANTED(cli_server_environment_ignored) ||
+               config_read_environment(&l->settings, true, environment, cli, &errors));
+    if (ok)
+        l->tree = config_merge(file.data, file.length, &l->settings, true, &errors);
+    forget(&file);
+    ok = l->tree && config_read_server(l->tree, &l->settings, &l->config, &errors);
+    return code == CLI_DONE && !ok ? cli_complaints(cli, &errors) : code;
+}
+
+void cli_server_free(struct cli_server *server)
+{
+    if (!server)
+        return;
+    yaml_tree_free(server->tree);
+    OPENSSL_cleanse(server, sizeof *server);
+    free(server);
+}
+
+/* ------------------------------------------------------------------ a client's configuration */
 
 static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_file *file,
                            const char *transport, struct client_config *out)
@@ -133,16 +209,17 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
 enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct client_config *out)
 {
     struct cli_file file = {.data = NULL};
-    enum cli_exit code = CLI_DONE;
+    enum fabric_error error = FABRIC_OK;
     assert(cli && out);
     const char *path = cli_value(cli->arguments, "config");
     if (!path)
         path = cli->host->environment(cli->host->context, "MEMKV_CONFIG");
     if (path && *path) /* set and empty: the environment's reader complains */
-        code = read_file(cli, path, &file);
+        error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, &file);
+    enum cli_exit code = error ? unreadable(cli, path, error) : CLI_DONE;
     if (code == CLI_DONE)
         code = merge(cli, path, &file, transport, out);
-    free(file.data);
+    forget(&file);
     if (code == CLI_DONE && out->auth_key_file[0]) {
         code = cli_read_key(cli, out->auth_key_file, out->auth_key);
         out->auth_key_set = code == CLI_DONE;

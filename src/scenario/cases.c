@@ -42,17 +42,61 @@ static bool has_word(const char *name, const char *word, size_t length)
     return false;
 }
 
+/* The next word of a filter from *at on and its length; null at the end. */
+static const char *next_word(const char **at, size_t *length)
+{
+    const char *word = *at + strspn(*at, " ,");
+    *length = strcspn(word, " ,");
+    *at = word + *length;
+    return *length ? word : NULL;
+}
+
 static bool fits(const char *name, const char *filter)
 {
+    size_t length;
     assert(name);
-    for (const char *at = filter; at && *at;) {
-        size_t length = strcspn(at, " ,");
-        if (length > 0 && !has_word(name, at, length))
+    for (const char *at = filter ? filter : "", *word; (word = next_word(&at, &length));) {
+        if (!has_word(name, word, length))
             return false;
-        at += length;
-        at += strspn(at, " ,");
     }
     return true;
+}
+
+static bool has_label(const struct case_list *list, const char *word, size_t length)
+{
+    for (size_t i = 0; i < list->label_count; i++) {
+        if (strlen(list->labels[i]) == length && strncmp(list->labels[i], word, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_labels(struct case_list *list, const char *name)
+{
+    size_t length;
+    for (const char *at = name, *word; (word = next_word(&at, &length));) {
+        if (has_label(list, word, length))
+            continue;
+        list->labels = realloc(list->labels, (list->label_count + 1) * sizeof *list->labels);
+        if (!list->labels || !(list->labels[list->label_count] = strndup(word, length)))
+            abort();
+        list->label_count++;
+    }
+}
+
+bool case_list_lacks(const struct case_list *list, const char *filter, char *out)
+{
+    size_t length;
+    assert(list && filter && out);
+    for (const char *at = filter, *word; (word = next_word(&at, &length));) {
+        if (has_label(list, word, length) || PLANTED(scenario_cell_unchecked))
+            continue;
+        size_t kept = length < CASE_WORD ? length : CASE_WORD - 1;
+        memcpy(out, word, kept);
+        out[kept] = '\0';
+        return true;
+    }
+    return false;
 }
 
 static void add_file(struct case_list *list, const char *file, const char *filter)
@@ -68,6 +112,8 @@ static void add_file(struct case_list *list, const char *file, const char *filte
     if (!read)
         add(list, file, "", 0);
     for (size_t i = 0; i < cells.count; i++) {
+        if (filter)
+            add_labels(list, cells.names[i]);
         if (fits(cells.names[i], filter))
             add(list, file, cells.names[i], i);
     }
@@ -111,6 +157,9 @@ void case_list_free(struct case_list *list)
     assert(list);
     for (size_t i = 0; i < list->count; i++)
         forget(&list->cases[i]);
+    for (size_t i = 0; i < list->label_count; i++)
+        free(list->labels[i]);
+    free(list->labels);
     free(list->cases);
     *list = (struct case_list){0};
 }

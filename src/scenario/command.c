@@ -305,30 +305,45 @@ static int finish(const struct batch *batch, const struct totals *totals, json_t
     return end.interrupted ? COMMAND_INTERRUPTED : COMMAND_FAILED;
 }
 
-static int do_files(const struct command_host *host, const struct arguments *a, bool only_check)
+/* The cases of all paths, COMMAND_PASSED; or what is wrong was said. */
+static int find_cases(const struct command_host *host, const struct arguments *a,
+                      struct case_list *cases)
 {
-    struct case_list cases = {0};
-    char detail[FILES_DETAIL];
-    struct totals totals = {0};
-    struct batch batch = {host, a, &cases, NULL, only_check};
+    char detail[FILES_DETAIL], word[CASE_WORD];
     assert(a->path_count > 0);
     for (size_t i = 0; i < a->path_count; i++) {
-        if (!case_list_add(&cases, a->paths[i], a->cell, detail)) {
+        if (!case_list_add(cases, a->paths[i], a->cell, detail)) {
             fprintf(host->err, "memkv-scenario: %s\n", detail);
-            case_list_free(&cases);
             return COMMAND_INVALID;
         }
     }
-    case_list_shard(&cases, a->shard, a->shards);
-    if (a->trace && !(batch.trace = fopen(a->trace, "w"))) {
-        fprintf(host->err, "memkv-scenario: cannot write %s\n", a->trace);
-        case_list_free(&cases);
+    if (a->cell && cases->label_count == 0 && cases->count == 0) {
+        fprintf(host->err, "memkv-scenario: --cell: none of these files has a matrix\n");
         return COMMAND_USAGE;
     }
-    json_t *all = json_array();
-    bool lived = run_batch(&batch, &totals, all);
-    int status = finish(&batch, &totals, all, lived);
-    json_decref(all);
+    if (a->cell && cases->label_count > 0 && case_list_lacks(cases, a->cell, word))
+        return command_complain(host, "--cell: no matrix has", word,
+                                (const char *const *)cases->labels, cases->label_count);
+    case_list_shard(cases, a->shard, a->shards);
+    return COMMAND_PASSED;
+}
+
+static int do_files(const struct command_host *host, const struct arguments *a, bool only_check)
+{
+    struct case_list cases = {0};
+    struct totals totals = {0};
+    struct batch batch = {host, a, &cases, NULL, only_check};
+    int status = find_cases(host, a, &cases);
+    if (status == COMMAND_PASSED && a->trace && !(batch.trace = fopen(a->trace, "w"))) {
+        fprintf(host->err, "memkv-scenario: cannot write %s\n", a->trace);
+        status = COMMAND_USAGE;
+    }
+    if (status == COMMAND_PASSED) {
+        json_t *all = json_array();
+        bool lived = run_batch(&batch, &totals, all);
+        status = finish(&batch, &totals, all, lived);
+        json_decref(all);
+    }
     case_list_free(&cases);
     return status;
 }

@@ -115,12 +115,10 @@ static bool read_label(const struct yaml_value *name, const struct yaml_value *v
         if (strcmp(dimension->labels[i].name, text) == 0)
             return refuse(errors, name, "found a label again; each stands once");
     }
-    for (size_t i = 0; values && i < yaml_count(values); i++) {
-        if (yaml_kind(values) != YAML_KIND_MAPPING ||
-            yaml_kind(yaml_item(values, i)) != YAML_KIND_SCALAR)
-            return refuse(errors, values, "a mapping from names to single values is expected");
-    }
-    if (values && yaml_kind(values) != YAML_KIND_MAPPING)
+    bool fits = !values || yaml_kind(values) == YAML_KIND_MAPPING;
+    for (size_t i = 0; fits && values && i < yaml_count(values); i++)
+        fits = yaml_kind(yaml_item(values, i)) == YAML_KIND_SCALAR;
+    if (!fits)
         return refuse(errors, values, "a mapping from names to single values is expected");
     dimension->labels[dimension->count++] = (struct label){text, values};
     return true;

@@ -9,6 +9,7 @@
 #include "src/fabric/layer_delay.h"
 #include "src/fabric/layer_fault.h"
 #include "src/fabric/layer_trace.h"
+#include "tests/conformance/deviations.h"
 
 #define PAGE 4096
 
@@ -49,6 +50,31 @@ static void skip_without(struct kit *kit, fabric_caps missing)
     skip_kit(kit);
 }
 
+static const char *running; /* the case */
+
+int kit_begin(void **state)
+{
+    running = *state;
+    *state = NULL;
+    return 0;
+}
+
+static const struct deviation *deviation(enum fabric_wc_status due)
+{
+    const char *driver = bench_backend.driver ? bench_backend.driver() : "";
+    const struct deviation *found = deviation_find(driver, running, due);
+    if (found)
+        fprintf(stderr, "# %s %s\n", driver, found->why);
+    return found;
+}
+
+enum fabric_wc_status kit_due(enum fabric_wc_status due)
+{
+    const struct deviation *found = deviation(due);
+    assert_int_not_equal(due, FABRIC_WC_SUCCESS);
+    return found ? found->given : due;
+}
+
 void kit_adopt(struct kit *kit, size_t node, struct fabric *f)
 {
     bench_backend.adopt(kit->bench, node, f);
@@ -77,6 +103,8 @@ static void add_layers(struct kit *kit, size_t node)
 
 struct kit *kit_new_bare(size_t nodes, fabric_caps caps)
 {
+    if (deviation(FABRIC_WC_SUCCESS))
+        skip();
     char reason[BENCH_REASON] = "";
     struct bench_setup setup = {nodes, FABRIC_LINK_LAYER_INFINIBAND, caps_on()};
     if (!(setup.caps & FABRIC_CAP_LID))
@@ -122,6 +150,17 @@ struct kit *kit_new(size_t nodes, fabric_caps caps)
     for (size_t i = 0; i < nodes; i++)
         kit_open(&kit->nodes[i]);
     return kit;
+}
+
+void kit_need_reads(struct kit *kit)
+{
+    for (size_t i = 0; i < kit->node_count; i++) {
+        const struct fabric_port_address *address = &kit->nodes[i].address;
+        if (address->max_rd_atomic && address->max_dest_rd_atomic)
+            continue;
+        fprintf(stderr, "# needs devices that ask for and answer RDMA READs\n");
+        skip();
+    }
 }
 
 int kit_free(void **state)

@@ -61,10 +61,15 @@ struct kit_qp {
 struct kit *kit_new(size_t nodes, fabric_caps caps);
 /* The same without opening devices. */
 struct kit *kit_new_bare(size_t nodes, fabric_caps caps);
+/* Skips the case, by name, where a device cannot ask for RDMA READs or not answer them. */
+void kit_need_reads(struct kit *kit);
 /* Destroys the world; for teardown functions, *state may be null. */
 int kit_free(void **state);
-/* A case with its teardown. */
-#define CASE(name) cmocka_unit_test_teardown(name, kit_free)
+/* Notes which case runs; its name comes as the state. */
+int kit_begin(void **state);
+/* A case with its teardown, by its name in the table of deviations. */
+#define CASE(name)                                                                                 \
+    cmocka_unit_test_prestate_setup_teardown(name, kit_begin, kit_free, (char[]){#name})
 
 void kit_open(struct kit_node *node); /* device, completion queue, region, address */
 struct fabric_port_attr kit_port(struct kit_node *node);
@@ -74,6 +79,10 @@ void kit_adopt(struct kit *kit, size_t node, struct fabric *f);
 
 /* Ends the running case, which the backend cannot show: "BACKEND WHY". */
 void kit_skip(const struct kit *kit, const char *why);
+
+/* The status that is to be expected where this one is due: another one where the driver of the
+ * running fabric is known for it, which is said. */
+enum fabric_wc_status kit_due(enum fabric_wc_status due);
 
 /* Breaks something, or skips the case. */
 void kit_inject(struct kit *kit, size_t node, enum bench_word word);
@@ -103,6 +112,8 @@ bool kit_has_async(const struct kit_node *node, enum fabric_async_type type);
 struct fabric_qp_init kit_qp_init(const struct kit_node *node, enum fabric_qp_type type);
 struct kit_qp kit_qp_new(struct kit_node *node, const struct fabric_qp_init *init);
 struct fabric_qp_attr kit_attr_init(enum fabric_qp_type type);
+/* The builder refuses pairs that cannot READ; all the rest of the contract holds for them too. */
+struct fabric_path kit_path(const struct kit_node *from, const struct kit_node *to);
 struct fabric_qp_attr kit_attr_rtr(const struct kit_qp *from, const struct kit_qp *to);
 struct fabric_qp_attr kit_attr_rts(const struct kit_qp *qp);
 void kit_connect(struct kit_qp *a, struct kit_qp *b);

@@ -38,14 +38,30 @@ struct fabric_qp_attr kit_attr_init(enum fabric_qp_type type)
                                    .access = type == FABRIC_QP_DCI ? 0 : KIT_ACCESS_ALL};
 }
 
-struct fabric_qp_attr kit_attr_rtr(const struct kit_qp *from, const struct kit_qp *to)
+/* A port's address as if it could READ and be READ from. */
+static struct fabric_port_address with_reads(const struct kit_node *node)
 {
+    struct fabric_port_address address = node->address;
+    address.max_rd_atomic = address.max_dest_rd_atomic = 4;
+    return address;
+}
+
+struct fabric_path kit_path(const struct kit_node *from, const struct kit_node *to)
+{
+    struct fabric_port_address here = with_reads(from), there = with_reads(to);
     struct fabric_path path;
     char detail[FABRIC_AV_DETAIL];
-    enum fabric_error error =
-        fabric_av_build(&from->node->address, &to->node->address, &path, detail);
+    enum fabric_error error = fabric_av_build(&here, &there, &path, detail);
     if (error)
         fail_msg("%s: %s", error_name(error), detail);
+    if (path.max_dest_rd_atomic > from->address.max_dest_rd_atomic)
+        path.max_dest_rd_atomic = from->address.max_dest_rd_atomic;
+    return path;
+}
+
+struct fabric_qp_attr kit_attr_rtr(const struct kit_qp *from, const struct kit_qp *to)
+{
+    struct fabric_path path = kit_path(from->node, to->node);
     return (struct fabric_qp_attr){.state = FABRIC_QPS_RTR,
                                    .path_mtu = path.path_mtu,
                                    .av = path.av,

@@ -30,7 +30,6 @@ static void devices_are_listed_and_opened_by_name(void **state)
     assert_string_equal(attr.name, names[0]);
     assert_int_equal(attr.num_ports, 1);
     assert_true(attr.node_guid != 0 && attr.sys_image_guid != 0);
-    assert_true(attr.max_rd_atomic > 0 && attr.max_init_rd_atomic > 0);
     assert_true(attr.max_qp > 0 && attr.max_cqe > 0 && attr.max_sge > 0 && attr.max_qp_wr > 0);
     assert_int_equal(fabric_device_close(f, device), FABRIC_OK);
     assert_int_equal(fabric_device_open(f, names[0], &device), FABRIC_OK);
@@ -98,6 +97,9 @@ static void tables_can_be_read_to_their_end(void **state)
     assert_true(fabric_gid_equal(&gid.gid, &expected));
 }
 
+#define COUNTED(counters, member)                                                                  \
+    ((counters)->present >> (offsetof(struct fabric_port_counters, member) / 8) & 1)
+
 static void counters_grow_with_the_traffic(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
@@ -112,9 +114,14 @@ static void counters_grow_with_the_traffic(void **state)
     assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 50000), FABRIC_OK);
     kit_await_wc(kit, a, 1);
     assert_int_equal(fabric_counters_query(a->f, a->device, 1, &after), FABRIC_OK);
-    assert_true(after.xmit_data >= before.xmit_data + 50000);
-    assert_true(after.xmit_packets > before.xmit_packets);
-    assert_true(after.rcv_packets > before.rcv_packets);
+    assert_int_equal(after.present, before.present);
+    assert_true(after.present != 0);
+    if (COUNTED(&after, xmit_data))
+        assert_true(after.xmit_data >= before.xmit_data + 50000);
+    if (COUNTED(&after, xmit_packets))
+        assert_true(after.xmit_packets > before.xmit_packets);
+    if (COUNTED(&after, rcv_packets))
+        assert_true(after.rcv_packets > before.rcv_packets);
     assert_int_equal(after.bad_pkey, before.bad_pkey);
 }
 
@@ -149,7 +156,8 @@ static void a_port_that_goes_and_comes_is_told(void **state)
     size_t up = position_of(a, FABRIC_ASYNC_PORT_ACTIVE, down);
     assert_true(up != SIZE_MAX);
     assert_int_equal(a->events[up].u.async.port_num, 1);
-    assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
+    if (!bench_backend.back_to_back)
+        assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
 }
 
 /* MK-C3. */
@@ -264,13 +272,6 @@ static void an_overrun_completion_queue_is_told(void **state)
         assert_int_equal(kit_completions(a, i), 1); /* owed all the same */
 }
 
-static struct fabric_av way_to(const struct kit_node *from, const struct kit_node *to)
-{
-    struct fabric_path path;
-    assert_int_equal(fabric_av_build(&from->address, &to->address, &path, NULL), FABRIC_OK);
-    return path.av;
-}
-
 static enum fabric_error resolved(struct kit *kit, struct kit_node *node, uint64_t cookie)
 {
     size_t before = kit_count(node, FABRIC_EVENT_RESOLVED);
@@ -284,7 +285,7 @@ static void a_peer_that_answers_is_resolved_once(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_node *a = &kit->nodes[0];
-    const struct fabric_av av = way_to(a, &kit->nodes[1]);
+    const struct fabric_av av = kit_path(a, &kit->nodes[1]).av;
     struct kit_qp qa, qb;
     assert_int_equal(fabric_resolve(a->f, a->device, &av, 5), FABRIC_OK);
     assert_int_equal(resolved(kit, a, 5), FABRIC_OK);
@@ -301,7 +302,7 @@ static void a_gid_that_nobody_has_is_unreachable(void **state)
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_node *a = &kit->nodes[0];
     bool asks = kit_port(a).link_layer == FABRIC_LINK_LAYER_ETHERNET;
-    struct fabric_av av = way_to(a, &kit->nodes[1]);
+    struct fabric_av av = kit_path(a, &kit->nodes[1]).av;
     av.grh.dgid.raw[15] ^= 0x40;
     av.dlid = asks ? 0 : 0xbff0;
     uint64_t before = kit_now(a);
@@ -326,7 +327,7 @@ static void a_look_up_ends_with_its_device(void **state)
         struct kit *kit = *state = kit_new(2, closed ? 0 : FABRIC_CAP_DEVICE_REMOVE);
         struct kit_node *a = &kit->nodes[0];
         bool asks = kit_port(a).link_layer == FABRIC_LINK_LAYER_ETHERNET;
-        struct fabric_av av = way_to(a, &kit->nodes[1]);
+        struct fabric_av av = kit_path(a, &kit->nodes[1]).av;
         if (asks)
             av.grh.dgid.raw[15] ^= 0x40; /* takes long */
         assert_int_equal(fabric_resolve(a->f, a->device, &av, 7), FABRIC_OK);

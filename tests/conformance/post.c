@@ -54,6 +54,7 @@ static void completions_come_once_and_in_order(void **state)
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
     struct kit_node *a = &kit->nodes[0];
     struct kit_qp qa, qb;
+    kit_need_reads(kit);
     kit_pair(kit, 0, 1, &qa, &qb);
     for (uint64_t i = 0; i < KIT_DEPTH; i++) {
         const struct fabric_send_wr wr = {.wr_id = i,

@@ -23,6 +23,8 @@ static void transfer_all_sizes(void **state, enum fabric_wr_opcode opcode)
     uint8_t *sink = opcode == FABRIC_WR_RDMA_READ ? a->buffer : b->buffer;
     uint32_t sizes[16];
     struct kit_qp qa, qb;
+    if (opcode == FABRIC_WR_RDMA_READ)
+        kit_need_reads(kit);
     kit_pair(kit, 0, 1, &qa, &qb);
     uint32_t count = sizes_around_mtu(&qa, &qb, sizes);
     for (uint32_t i = 0; i < count; i++) {
@@ -149,6 +151,7 @@ static void a_read_sees_what_was_written_before_it(void **state)
                                         .flags = FABRIC_SEND_SIGNALED,
                                         .remote_iova = KIT_IOVA,
                                         .rkey = kit->nodes[1].keys.rkey};
+    kit_need_reads(kit);
     kit_pair(kit, 0, 1, &qa, &qb);
     kit_fill(a->buffer, 16384, 8);
     assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 16384), FABRIC_OK);
@@ -172,6 +175,7 @@ static void a_fenced_send_waits_for_the_read_before_it(void **state)
                                          .flags = FABRIC_SEND_SIGNALED | FABRIC_SEND_FENCE,
                                          .remote_iova = KIT_IOVA + 32768,
                                          .rkey = b->keys.rkey};
+    kit_need_reads(kit);
     kit_pair(kit, 0, 1, &qa, &qb);
     kit_fill(b->buffer, 16384, 8);
     assert_int_equal(kit_post(&qa, &read, 0, 16384), FABRIC_OK);

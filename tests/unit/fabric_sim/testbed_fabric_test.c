@@ -143,6 +143,25 @@ static void lids_change(void **state)
     comes_to("b", "mlx5_0/1 lid", b);
 }
 
+/* The swap gave b the LID that a had by then: what a gets later is taken back before the swap is.
+ */
+static void lids_set_before_and_after_a_swap_are_all_taken_back(void **state)
+{
+    char a[TESTBED_DETAIL], b[TESTBED_DETAIL];
+    (void)state;
+    strcpy(a, sim_bed_ask(&bed, "a", "mlx5_0/1 lid"));
+    strcpy(b, sim_bed_ask(&bed, "b", "mlx5_0/1 lid"));
+    DO(FAULT(.word = TESTBED_LID_SET, .node = "a", .value = 40));
+    comes_to("a", "mlx5_0/1 lid", "40");
+    DO(FAULT(.word = TESTBED_LID_SWAP, .node = "a", .peer = "b"));
+    comes_to("b", "mlx5_0/1 lid", "40");
+    DO(FAULT(.word = TESTBED_LID_SET, .node = "a", .value = 50));
+    comes_to("a", "mlx5_0/1 lid", "50");
+    sim_bed_undo(&bed);
+    comes_to("a", "mlx5_0/1 lid", a);
+    comes_to("b", "mlx5_0/1 lid", b);
+}
+
 static void p_keys_come_and_go(void **state)
 {
     (void)state;
@@ -358,6 +377,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(managers_stop_start_and_hand_over, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(managers_are_slow_and_refuse, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(lids_change, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(lids_set_before_and_after_a_swap_are_all_taken_back, setup,
+                                        bed_teardown),
         cmocka_unit_test_setup_teardown(p_keys_come_and_go, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(gids_come_move_and_go, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(gids_come_back_with_the_present_prefix, setup,

@@ -303,11 +303,24 @@ static void the_cells_of_a_matrix_are_cases(void **state)
                                      "1 passed, 0 failed, 0 skipped\n");
     assert_int_equal(run("check", MATRIX, "--cell", "role=client", NULL), COMMAND_PASSED);
     said(fixture.out, "2 passed, 0 failed, 0 skipped");
-    assert_int_equal(run("check", MATRIX, "--cell", "role=nobody", NULL), COMMAND_NOTHING);
     assert_int_equal(run("run", MATRIX, "--shard", "4/3", NULL), COMMAND_USAGE);
     said(fixture.err, "--shard: found '4'; a number from 1 to 3 is expected");
     assert_int_equal(run("run", MATRIX, "--shard", "4", NULL), COMMAND_USAGE);
     said(fixture.err, "--shard: found '4'; a part such as 1/4 is expected");
+}
+
+/* A label that no matrix has selects nothing by mistake; labels that no cell unites, by right. */
+static void a_label_that_no_matrix_has_is_a_mistake(void **state)
+{
+    (void)state;
+    assert_int_equal(run("check", MATRIX, "--cell", "rol=server", NULL), COMMAND_USAGE);
+    said(fixture.err, "--cell: no matrix has 'rol=server'; did you mean 'role=server'?");
+    assert_int_equal(run("check", MATRIX, GOOD, "--cell", "role=nobody", NULL), COMMAND_USAGE);
+    said(fixture.err, "'role=nobody'; one of these is expected: role=server transport=rc");
+    assert_int_equal(run("check", GOOD, "--cell", "role=server", NULL), COMMAND_USAGE);
+    said(fixture.err, "--cell: none of these files has a matrix");
+    assert_int_equal(run("check", MATRIX, "--cell", "role=server role=client", NULL),
+                     COMMAND_NOTHING);
 }
 
 static void a_cell_that_cannot_be_read_is_named(void **state)
@@ -359,6 +372,7 @@ int main(void)
         cmocka_unit_test_setup(jobs_keep_the_order_of_files, setup),
         cmocka_unit_test_setup(a_worker_that_dies_is_a_broken_case, setup),
         cmocka_unit_test_setup(the_cells_of_a_matrix_are_cases, setup),
+        cmocka_unit_test_setup(a_label_that_no_matrix_has_is_a_mistake, setup),
         cmocka_unit_test_setup(a_cell_that_cannot_be_read_is_named, setup),
         cmocka_unit_test_setup(results_are_written_as_junit_too, setup),
     };
