@@ -80,6 +80,7 @@ enum cli_exit cli_fail(struct cli *cli, enum fabric_error error, const char *for
 {
     char detail[DETAIL];
     va_list args;
+    assert(error && format);
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
@@ -92,6 +93,7 @@ enum cli_exit cli_fail_as(struct cli *cli, enum fabric_error error, enum cli_exi
 {
     char detail[DETAIL];
     va_list args;
+    assert(code != CLI_DONE && format);
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
