@@ -28,7 +28,8 @@ static const struct cli_flag client_flags[] = {
     {"traffic-class", "traffic_class"},
 };
 
-enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
+/* `fix` null: as the error table says. */
+static enum cli_exit complain(struct cli *cli, const struct yaml_errors *errors, const char *fix)
 {
     assert(cli && errors && errors->count > 0);
     enum fabric_error error = yaml_errors_error(errors);
@@ -39,7 +40,14 @@ enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
         if (i != main)
             cli_say(cli, "%s: %s", error_name(errors->items[i].error), errors->items[i].text);
     }
-    return cli_fail(cli, error, "%s", errors->items[main].text);
+    const char *text = errors->items[main].text;
+    return fix ? cli_fail_as(cli, error, cli_exit_of(error), fix, "%s", text)
+               : cli_fail(cli, error, "%s", text);
+}
+
+enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
+{
+    return complain(cli, errors, NULL);
 }
 
 bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
@@ -176,7 +184,7 @@ enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, s
     struct cli_file file = {.data = NULL};
     struct yaml_errors errors;
     enum cli_exit code = read_server_file(cli, l, &file);
-    yaml_errors_init(&errors, l->path ? l->path : "settings");
+    yaml_errors_init(&errors, l->path ? l->path : "settings (there is no " SERVER_CONFIG ")");
     if (code == CLI_DONE && !cli_add_flags(cli, flags, count, &l->settings))
         code = cli_usage(cli, "too many options");
     if (code == CLI_DONE)
@@ -211,7 +219,7 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
     if (transport)
         config_setting_add(&settings, &way);
     struct yaml_errors errors;
-    yaml_errors_init(&errors, path ? path : "settings");
+    yaml_errors_init(&errors, path ? path : "settings without a file");
     bool ok = config_read_environment(&settings, false, environment, cli, &errors);
     if (ok && !cli_add_flags(cli, client_flags, COUNT(client_flags), &settings))
         return cli_usage(cli, "too many options");
@@ -219,7 +227,12 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
         ok ? config_merge(file->data, file->length, &settings, false, &errors) : NULL;
     ok = tree && config_read_client(tree, &settings, out, &errors);
     yaml_tree_free(tree);
-    return ok ? CLI_DONE : cli_complaints(cli, &errors);
+    return ok     ? CLI_DONE
+           : path ? cli_complaints(cli, &errors)
+                  : complain(cli, &errors,
+                             "Correct what is named. Without a file the server comes from "
+                             "--server HOST:PORT or MEMKV_SERVERS, the key from --auth-key-file "
+                             "FILE or MEMKV_AUTH_KEY_FILE; memkv help env lists the rest.");
 }
 
 enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct client_config *out)

@@ -255,6 +255,8 @@ struct yaml_tree *config_merge(const char *text, size_t length,
     if (!tree)
         return NULL;
     struct yaml_value *root = yaml_root_edit(tree);
+    if (!text && !PLANTED(config_nothing_has_places))
+        yaml_unmark(root);
     bool clean = yaml_kind(root) == YAML_KIND_MAPPING;
     if (!clean)
         yaml_complain(errors, yaml_mark(root), "found %s; a mapping is expected",

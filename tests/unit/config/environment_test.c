@@ -75,6 +75,10 @@ static void the_environment_alone_is_enough(void **state)
     assert_int_equal(c.rdma.devices[1].port, 2);
     assert_int_equal(c.timeout, 3000000000u);
     assert_true(c.auth_key_set);
+    variables[1].name = "MEMKV_MTU"; /* nothing stands in a file, so no line is named */
+    assert_false(client(NULL, variables, NULL, &c));
+    assert_null(strstr(errors.items[errors.count - 1].text, ":1:1:"));
+    assert_non_null(strstr(errors.items[errors.count - 1].text, "auth_key or auth_key_file"));
 }
 
 /* MK-K2, CASE-I4: set and empty is an error, never zero. */

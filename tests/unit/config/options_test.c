@@ -145,6 +145,12 @@ static void settings_that_make_no_sense_are_refused_at_their_place(void **state)
         assert_false(server(text, &c));
         has(servers[i].expected);
     }
+    struct server_config last; /* MK-A3 */
+    assert_false(server("network: {auth_key: " KEY ", address: \"a:65535\"}\n", &last));
+    has("config.yaml:1:96: address: found 'a:65535', after which there is no port");
+    assert_true(server("network: {auth_key: " KEY ", address: \"a:65535\"}\n"
+                       "admin: {address: \"a:1\"}\n",
+                       &last));
     for (size_t i = 0; i < sizeof clients / sizeof clients[0]; i++) {
         struct client_config c;
         snprintf(text, sizeof text, "servers: [\"a:1\"]\nauth_key: " KEY "\n%s", clients[i].text);
