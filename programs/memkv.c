@@ -159,7 +159,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
                                               [OS_RUN_TERMINATE] = CLI_SIGNAL_TERMINATE,
                                               [OS_RUN_HANGUP] = CLI_SIGNAL_HANGUP};
     const struct told *t = context;
-    return t->node->signal(t->node->context, signals[number]);
+    return t->node->signal(t->node->context, (int)signals[number]);
 }
 
 static enum fabric_error run(void *context, const struct cli_node *node)
