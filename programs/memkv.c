@@ -221,7 +221,7 @@ static bool has_sys(const char *root)
 static enum fabric_error look(void *context, const char *sysfs_root, struct fabric **out)
 {
     const struct os_fabric_options options = {
-        .part = lib_part(), .log_fd = -1, .sysroot = sysfs_root};
+        .part = sysfs_root ? NULL : lib_part(), .log_fd = -1, .sysroot = sysfs_root};
     (void)context;
     return sysfs_root && !has_sys(sysfs_root) ? ERR_NOT_FOUND : os_fabric_create(&options, out);
 }

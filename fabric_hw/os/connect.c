@@ -51,6 +51,17 @@ static void open_now(struct os_stream *stream)
     os_stream_tell(stream, FABRIC_EVENT_CONNECTED, FABRIC_OK);
 }
 
+/* Where the stream comes from; a port is chosen when it connects. Another family has no source. */
+static bool bind_source(const struct os_fabric *os, int fd, const struct os_address *to)
+{
+    const int one = 1;
+    const struct os_address *source = &os->source;
+    if (source->length == 0 || source->storage.ss_family != to->storage.ss_family)
+        return true;
+    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+    return bind(fd, (const struct sockaddr *)&source->storage, source->length) == 0;
+}
+
 /* One address: true when an answer will come. */
 static bool try_address(struct os_stream *stream, const struct os_address *address)
 {
@@ -62,8 +73,9 @@ static bool try_address(struct os_stream *stream, const struct os_address *addre
         return false;
     os_socket_options(fd);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &syn_count, sizeof(syn_count));
-    if (connect(fd, (const struct sockaddr *)&address->storage, address->length) == 0 ||
-        errno == EINPROGRESS) {
+    if (bind_source(stream->os, fd, address) &&
+        (connect(fd, (const struct sockaddr *)&address->storage, address->length) == 0 ||
+         errno == EINPROGRESS)) {
         stream->state = OS_STREAM_CONNECTING; /* the edge tells, also of success at once */
         if (os_stream_watch(stream, fd) == FABRIC_OK)
             return true;

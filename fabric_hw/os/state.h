@@ -5,6 +5,7 @@
 
 #include <assert.h>
 
+#include "fabric_hw/os/address.h"
 #include "fabric_hw/os/alarm.h"
 #include "fabric_hw/os/handles.h"
 #include "fabric_hw/os/os.h"
@@ -43,7 +44,8 @@ struct os_fabric {
     struct fabric_ops ops; /* ours, with what the part serves */
     const struct os_part *part;
     void *part_state;
-    char *sysroot; /* "" without one */
+    char *sysroot;            /* "" without one */
+    struct os_address source; /* of outgoing streams; its length is 0 where none was asked for */
     struct os_log log;
     bool no_io_uring;
 

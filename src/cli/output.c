@@ -94,9 +94,12 @@ bool cli_flush(const struct cli_host *host)
 {
     assert(host && host->out && host->err);
     errno = 0;
-    if (fflush(host->out) == 0 || PLANTED(cli_write_unchecked))
+    bool flushed = fflush(host->out) == 0;
+    bool before = ferror(host->out) && !PLANTED(cli_write_forgotten); /* what is no longer held */
+    if ((flushed && !before) || PLANTED(cli_write_unchecked))
         return true;
-    fprintf(host->err, "memkv: cannot write to standard output: %s\n", strerror(errno));
+    fprintf(host->err, "memkv: cannot write to standard output: %s\n",
+            flushed ? "some of it is lost" : strerror(errno));
     return false;
 }
 

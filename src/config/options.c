@@ -2,10 +2,10 @@
 #include "src/config/options.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/config/key_file.h"
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 
@@ -114,26 +114,17 @@ bool config_check_pkey(const struct yaml_value *section, const struct config_rdm
     return true;
 }
 
-static uint8_t nibble(char c)
-{
-    return (uint8_t)(c <= '9' ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
-}
-
 bool config_read_key(const struct yaml_value *value, uint8_t key[CONFIG_KEY_BYTES],
                      struct yaml_errors *errors)
 {
     assert(value && key && errors);
     bool scalar = yaml_kind(value) == YAML_KIND_SCALAR;
     const char *text = scalar ? yaml_text(value) : "";
-    if (strlen(text) != 2 * CONFIG_KEY_BYTES ||
-        strspn(text, "0123456789abcdefABCDEF") != 2 * CONFIG_KEY_BYTES) {
-        yaml_complain(errors, yaml_mark(value),
-                      "auth_key: found something else; 64 hexadecimal digits are expected");
-        return false;
-    }
-    for (size_t i = 0; i < CONFIG_KEY_BYTES; i++)
-        key[i] = (uint8_t)(nibble(text[2 * i]) << 4 | nibble(text[2 * i + 1]));
-    return true;
+    if (strlen(text) == 2 * CONFIG_KEY_BYTES && config_parse_key(text, key))
+        return true;
+    yaml_complain(errors, yaml_mark(value),
+                  "auth_key: found something else; 64 hexadecimal digits are expected");
+    return false;
 }
 
 bool config_read_mtu(const struct yaml_value *value, int64_t *out, struct yaml_errors *errors)

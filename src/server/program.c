@@ -11,6 +11,7 @@
 #include "src/config/nearest.h"
 #include "src/fabric/planted.h"
 #include "src/rail/log.h"
+#include "src/rail/status.h"
 #include "src/server/server.h"
 
 void server_report(struct server *server, json_t *object)
@@ -284,19 +285,9 @@ static json_t *status_rails(const struct server *s)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < s->rail_count; i++) {
-        const struct rail *r = &s->rails[i];
-        char pkey[8];
-        uint32_t growth, violations = rail_pkey_violations(r, &growth);
-        snprintf(pkey, sizeof pkey, "0x%04x", r->address.pkey);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:I, s:o}", "device",
-                      r->name, "port", (int)r->port_num, "state", rail_state_name(r->state),
-                      "reason", error_name(r->reason), "detail", r->detail, "lid",
-                      (int)r->address.lid, "pkey", pkey, "mtu",
-                      (int)fabric_mtu_bytes(r->address.mtu), "generation",
-                      (int)r->address.generation, "pkey_violations", (json_int_t)violations,
-                      "pkey_violations_growth", (json_int_t)growth, "dc", status_initiators(s, i)));
+        json_t *rail = rail_status(&s->rails[i]);
+        json_object_set_new(rail, "dc", status_initiators(s, i));
+        json_array_append_new(list, rail);
     }
     return list;
 }

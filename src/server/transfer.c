@@ -46,6 +46,7 @@ static void finish_put(struct server *s, struct server_transfer *t)
         uint8_t tag[STORE_TAG_BYTES];
         memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
         memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
+        server_note_maker(s, t);
         store_commit(t->lane->store, t->block, tag);
         server_count_transfer(s, t);
     }

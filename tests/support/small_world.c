@@ -494,11 +494,11 @@ uint32_t small_open(const struct small_world *w, uint32_t node, const char *what
     return count;
 }
 
-uint64_t small_iova(const struct small_world *w, uint32_t node)
+uint64_t small_iova(const struct small_world *w, uint32_t node, uint32_t nth)
 {
     const struct small_node *n = w->nodes[node];
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
-        if (n->mrs[i].open)
+        if (n->mrs[i].open && nth-- == 0)
             return n->mrs[i].init.iova;
     }
     return 0;

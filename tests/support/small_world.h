@@ -89,8 +89,8 @@ void small_run(struct small_world *w, uint64_t ns);
 /* How many log lines so far hold `text`. */
 uint32_t small_logged(const struct small_world *w, uint32_t node, const char *text);
 uint64_t small_now(const struct small_world *w);
-/* Where the region that was registered first lies for peers. */
-uint64_t small_iova(const struct small_world *w, uint32_t node);
+/* Where the nth (from 0) region that is registered lies for peers; 0 when there are not so many. */
+uint64_t small_iova(const struct small_world *w, uint32_t node, uint32_t nth);
 /* FABRIC_ACCESS_ rights that the open windows of a node give, all together. */
 uint32_t small_rights(const struct small_world *w, uint32_t node);
 /* The device refuses to register memory that begins there for writing. */
