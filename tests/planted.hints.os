@@ -26,3 +26,4 @@ os_log_drops_uncounted unit/fabric_hw/os/log_test
 os_log_raises_sigpipe unit/fabric_hw/os/log_test
 os_log_waits unit/fabric_hw/os/log_test
 os_run_tells_nothing unit/fabric_hw/os/run_test
+os_workers_waited_for unit/fabric_hw/os/workers_test

@@ -67,7 +67,7 @@ _PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|stdout|stderr"
 _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockopt|getsockname"
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
 _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|signalfd|poll"
-_THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
+_THREADS = r"pthread_(create|join|detach|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
 _SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
          r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
