@@ -18,6 +18,8 @@
 #include "lib/part.h"
 #include "src/cli/cli.h"
 
+#define WRITE_PART ((size_t)1 << 20) /* bytes between two looks at the signals that wait */
+
 static const char *environment(void *context, const char *name)
 {
     (void)context;
@@ -80,10 +82,37 @@ static enum fabric_error read_file(void *context, const char *path, size_t max,
     return FABRIC_OK;
 }
 
+/* While a file is half written the signals that end us wait, or it would be left behind. Those that
+ * are ignored stay so. */
+static void hold_signals(sigset_t *before)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t held;
+    struct sigaction now;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&held, numbers[i]);
+    }
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+static bool is_signal_held(void)
+{
+    sigset_t held;
+    sigpending(&held);
+    return sigismember(&held, SIGINT) == 1 || sigismember(&held, SIGTERM) == 1 ||
+           sigismember(&held, SIGHUP) == 1;
+}
+
 static bool write_all(int fd, const char *data, size_t length)
 {
     while (length > 0) {
-        ssize_t wrote = write(fd, data, length);
+        if (is_signal_held()) {
+            errno = EINTR;
+            return false;
+        }
+        ssize_t wrote = write(fd, data, length < WRITE_PART ? length : WRITE_PART);
         if (wrote < 0 && errno != EINTR)
             return false;
         data += wrote > 0 ? wrote : 0;
@@ -108,6 +137,8 @@ static enum fabric_error write_beside(const char *path, char *name, const void *
 {
     mode_t mask = umask(077);
     umask(mask);
+    sigset_t before;
+    hold_signals(&before);
     int fd = mkstemp(name);
     bool ok = fd >= 0 && write_all(fd, data, length) && fchmod(fd, 0666 & ~mask) == 0;
     enum fabric_error error = ok ? FABRIC_OK : os_io_error(errno);
@@ -141,6 +172,7 @@ static enum fabric_error write_file(void *context, const char *path, const void 
     enum fabric_error error = write_beside(path, name, data, length);
     sigprocmask(SIG_SETMASK, &before, NULL);
     free(name);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that waited ends us here */
     return error;
 }
 

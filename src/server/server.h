@@ -96,7 +96,7 @@ struct server_link {
     uint32_t outstanding; /* posts on this queue pair */
     uint32_t small_only;  /* so many probes in a row passed small packets and lost large ones */
     uint64_t requests_at; /* ns: by when the requests so far are paid for */
-    struct rail_said said, said_notes;
+    struct rail_said said, said_notes, said_silent;
 };
 
 /* A shard: what it stores it shares with no other. A connection serves one of them. */
