@@ -132,18 +132,9 @@ static enum fabric_error write_in_place(const char *path, const void *data, size
     return error;
 }
 
-static enum fabric_error write_file(void *context, const char *path, const void *data,
-                                    size_t length)
+/* A whole file beside the one that is wanted, which then takes its name. */
+static enum fabric_error write_beside(const char *path, char *name, const void *data, size_t length)
 {
-    struct stat st;
-    (void)context;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return write_in_place(path, data, length);
-    size_t size = strlen(path) + sizeof ".XXXXXX";
-    char *name = malloc(size);
-    if (!name)
-        return ERR_RESOURCES_EXHAUSTED;
-    snprintf(name, size, "%s.XXXXXX", path);
     mode_t mask = umask(077);
     umask(mask);
     sigset_t before;
@@ -157,6 +148,29 @@ static enum fabric_error write_file(void *context, const char *path, const void 
         error = os_io_error(errno);
     if (fd >= 0 && error)
         unlink(name);
+    return error;
+}
+
+static enum fabric_error write_file(void *context, const char *path, const void *data,
+                                    size_t length)
+{
+    struct stat st;
+    sigset_t ends, before;
+    (void)context;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_in_place(path, data, length);
+    size_t size = strlen(path) + sizeof ".XXXXXX";
+    char *name = malloc(size);
+    if (!name)
+        return ERR_RESOURCES_EXHAUSTED;
+    snprintf(name, size, "%s.XXXXXX", path);
+    sigemptyset(&ends); /* what would end us now would leave that file behind */
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ends, &before);
+    enum fabric_error error = write_beside(path, name, data, length);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     free(name);
     sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that waited ends us here */
     return error;
@@ -191,7 +205,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
                                               [OS_RUN_TERMINATE] = CLI_SIGNAL_TERMINATE,
                                               [OS_RUN_HANGUP] = CLI_SIGNAL_HANGUP};
     const struct told *t = context;
-    return t->node->signal(t->node->context, signals[number]);
+    return t->node->signal(t->node->context, (int)signals[number]);
 }
 
 static enum fabric_error run(void *context, const struct cli_node *node)

@@ -31,6 +31,9 @@ static struct yaml_error *add(struct yaml_errors *errors, enum fabric_error erro
 }
 
 static void complain(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
+                     const char *format, va_list args) __attribute__((format(printf, 4, 0)));
+
+static void complain(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
                      const char *format, va_list args)
 {
     assert(errors && errors->label && format);
