@@ -64,6 +64,8 @@ struct os_fabric {
     struct os_stream *streams; /* also those that only linger */
     struct os_timer *free_timers;
     struct os_workers *names; /* null until a name is looked up */
+    char unknown[64];         /* the name that was last said to be unknown */
+    uint64_t unknown_said;    /* ns; 0: never */
     struct os_io *io;         /* null until storage is used */
     struct os_http *https;
 };
