@@ -6,6 +6,7 @@
 
 #include "fabric_sim/testbed_state.h"
 #include "src/fabric/gid.h"
+#include "src/fabric/ipoib.h"
 
 /* GUIDs: what kind of thing, which one, which device of it. */
 #define GUID_HOST UINT64_C(0x0c42a10300000000)
@@ -16,8 +17,6 @@
 #define MAX_SWITCH_PORTS 254
 #define ROCE_OVERHEAD 96 /* what RoCE puts around the payload of a frame, at most */
 #define DEFAULT_NETDEV_MTU 4200
-#define IPOIB_HEADER 4 /* RFC 4391, chapter 6 */
-#define IPOIB_CONNECTED_MTU 65520
 
 struct builder {
     struct testbed *tb;

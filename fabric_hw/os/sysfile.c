@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "fabric_hw/os/io.h"
+#include "src/fabric/ipoib.h"
 #include "src/fabric/planted.h"
 
 #define ROOTED (FABRIC_PATH_MAX + 4096)
 #define NET "/sys/class/net/"
-#define ARPHRD_INFINIBAND "32" /* what /sys/class/net/NAME/type of an IPoIB interface holds */
 
 /* The path on this machine; false when it does not fit. */
 static bool root(struct fabric *f, const char *path, char out[ROOTED])
@@ -111,8 +111,7 @@ static bool may_write(struct fabric *f, const char *path)
     if (written < 0 || (size_t)written >= sizeof(type) ||
         os_sysfile_read(f, type, text, sizeof(text) - 1, &length))
         return false;
-    text[strcspn(text, "\n")] = '\0';
-    return strcmp(text, ARPHRD_INFINIBAND) == 0;
+    return strtoul(text, NULL, 10) == IPOIB_TYPE;
 }
 
 enum fabric_error os_sysfile_write(struct fabric *f, const char *path, const void *data,

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/ipoib.h"
 #include "src/fabric/planted.h"
 
-#define IPOIB_TYPE 32   /* ARPHRD_INFINIBAND */
 #define ETHERNET_TYPE 1 /* ARPHRD_ETHER */
 #define CONTENT_MAX 256
 #define PCI_ROOT "pci0000:00"

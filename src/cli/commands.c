@@ -46,6 +46,12 @@ static const struct cli_option verify_options[] = {
     {.name = NULL},
 };
 
+#define SET_OPTION                                                                                 \
+    {                                                                                              \
+        .name = "set", .value = "SECTION.KEY=VALUE",                                               \
+        .help = "any other key of the server's configuration", .repeats = true                     \
+    }
+
 static const struct cli_option start_options[] = {
     {.name = "config", .value = "FILE", .help = "instead of /etc/memkv/config.yaml"},
     {.name = "check-config", .help = "only check the configuration"},
@@ -58,10 +64,7 @@ static const struct cli_option start_options[] = {
      .help = "rdma.devices; repeat for more rails",
      .repeats = true},
     {.name = "log-level", .value = "LEVEL", .help = "log.level", .choices = levels},
-    {.name = "set",
-     .value = "SECTION.KEY=VALUE",
-     .help = "any other key of the configuration",
-     .repeats = true},
+    SET_OPTION,
     {.name = NULL},
 };
 
@@ -70,6 +73,7 @@ static const struct cli_option show_options[] = {
     {.name = "config",
      .value = "FILE",
      .help = "judge by the settings of this server configuration"},
+    SET_OPTION,
     {.name = "watch", .value = "TIME", .help = "read the counters twice, so far apart, such as 5s"},
     {.name = NULL},
 };

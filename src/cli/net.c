@@ -54,13 +54,13 @@ static enum cli_exit read_mtu(struct cli *cli, uint32_t *out)
     if (!given)
         return CLI_DONE;
     yaml_errors_init(&errors, "--mtu");
-    bool ok = yaml_read_integer(yaml_find(yaml_root(tree), "value"), "mtu", NET_IPOIB_MTU_LEAST,
-                                65535, &number, &errors);
+    bool ok = yaml_read_integer(yaml_find(yaml_root(tree), "value"), "mtu", IPOIB_MTU_LEAST, 65535,
+                                &number, &errors);
     yaml_tree_free(tree);
     *out = (uint32_t)number;
     return ok ? CLI_DONE
               : cli_usage(cli, "--mtu: found '%.60s'; %d to 65535 bytes are expected", given,
-                          NET_IPOIB_MTU_LEAST);
+                          IPOIB_MTU_LEAST);
 }
 
 /* "mlx5_0" or "mlx5_0:2" */
@@ -82,26 +82,6 @@ static enum cli_exit read_device(struct cli *cli, struct config_device *out)
               : cli_usage(cli, "--device: found '%.60s'; mlx5_0 or mlx5_0:2 is expected", given);
 }
 
-/* The settings that ports are judged by: of the server's file, when one is named. */
-static enum cli_exit read_settings(struct cli *cli, struct server_config *out)
-{
-    const char *path = cli_value(cli->arguments, "config");
-    const struct config_settings none = {.count = 0};
-    struct cli_file file;
-    struct yaml_errors errors;
-    assert(path);
-    enum fabric_error error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, &file);
-    if (error)
-        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path,
-                        error_name(error));
-    yaml_errors_init(&errors, path);
-    struct yaml_tree *tree = config_merge(file.data, file.length, &none, true, &errors);
-    bool ok = tree && config_read_server(tree, &none, out, &errors);
-    yaml_tree_free(tree);
-    free(file.data);
-    return ok ? CLI_DONE : cli_complaints(cli, &errors);
-}
-
 /* Runs on a fabric to look around with. */
 static enum cli_exit look(struct cli *cli, const struct net_show_options *show,
                           const struct net_ipoib_options *ipoib)
@@ -116,24 +96,41 @@ static enum cli_exit look(struct cli *cli, const struct net_show_options *show,
     return (enum cli_exit)end; /* the codes of src/net are some of ours */
 }
 
+static enum cli_exit show(struct cli *cli, struct net_show_options *options)
+{
+    struct config_device device = {.port = 0};
+    enum cli_exit code = read_watch(cli, &options->watch);
+    if (code == CLI_DONE)
+        code = read_device(cli, &device);
+    if (code != CLI_DONE)
+        return code;
+    options->device = cli_value(cli->arguments, "device") ? device.name : NULL;
+    options->port = device.port;
+    return look(cli, options, NULL);
+}
+
+/* Whether a server's settings are to judge by, not the defaults. */
+static bool has_settings(const struct cli_arguments *a)
+{
+    return cli_value(a, "config") || cli_value(a, "set");
+}
+
 enum cli_exit cli_run_net_show(struct cli *cli)
 {
     const struct cli_arguments *a = cli->arguments;
-    struct config_device device = {.port = 0};
-    struct server_config config;
     assert(cli->host->look);
     struct net_show_options options = {.json = a->json, .pretty = a->pretty};
-    enum cli_exit code = read_watch(cli, &options.watch);
+    if (!has_settings(a))
+        return show(cli, &options);
+    struct cli_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "no memory");
+    options.config = &server->config.rdma;
+    enum cli_exit code = cli_server_config(cli, NULL, 0, server);
     if (code == CLI_DONE)
-        code = read_device(cli, &device);
-    if (code == CLI_DONE && cli_value(a, "config"))
-        code = read_settings(cli, &config);
-    if (code != CLI_DONE)
-        return code;
-    options.device = cli_value(a, "device") ? device.name : NULL;
-    options.port = device.port;
-    options.config = cli_value(a, "config") ? &config.rdma : NULL;
-    return look(cli, &options, NULL);
+        code = show(cli, &options);
+    cli_server_free(server);
+    return code;
 }
 
 enum cli_exit cli_run_net_ipoib(struct cli *cli)

@@ -8,6 +8,7 @@
 #include "src/config/key_file.h"
 #include "src/fabric/planted.h"
 
+#define SERVER_CONFIG "/etc/memkv/config.yaml"
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct cli_flag client_flags[] = {
@@ -41,7 +42,7 @@ enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
 bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
                    struct config_settings *settings)
 {
-    assert(cli && flags && settings);
+    assert(cli && settings && (flags || count == 0));
     for (size_t i = 0; i < cli->arguments->given_count; i++) {
         const struct cli_given *given = &cli->arguments->given[i];
         for (size_t k = 0; k < count; k++) {
@@ -94,7 +95,7 @@ enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG
     return code;
 }
 
-/* ------------------------------------------------------------------ a client's configuration */
+/* ------------------------------------------------------------------ what both have */
 
 static const char *environment(void *context, const char *name)
 {
@@ -102,13 +103,79 @@ static const char *environment(void *context, const char *name)
     return cli->host->environment(cli->host->context, name);
 }
 
-static enum cli_exit read_file(struct cli *cli, const char *path, struct cli_file *out)
+static enum cli_exit unreadable(struct cli *cli, const char *path, enum fabric_error error)
 {
-    enum fabric_error error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, out);
-    if (!error)
-        return CLI_DONE;
     return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path, error_name(error));
 }
+
+/* ------------------------------------------------------------------ a server's configuration */
+
+/* "--set memory.max_size=4GiB" */
+static enum cli_exit add_sets(struct cli *cli, struct cli_server *l)
+{
+    for (size_t i = 0; i < cli->arguments->given_count; i++) {
+        const struct cli_given *given = &cli->arguments->given[i];
+        if (strcmp(given->option->name, "set") != 0)
+            continue;
+        size_t length = strcspn(given->value, "="), at = l->settings.count;
+        const size_t before = sizeof "set " - 1;
+        if (!given->value[length] || length == 0 || before + length >= sizeof l->sets[0] ||
+            at == CONFIG_MAX_SETTINGS)
+            return cli_usage(cli, "--set: found '%.60s'; SECTION.KEY=VALUE is expected",
+                             given->value);
+        snprintf(l->sets[at], sizeof l->sets[0], "set %.*s", (int)length, given->value);
+        const struct config_setting one = {l->sets[at] + before, given->value + length + 1,
+                                           CONFIG_FLAG, l->sets[at]};
+        config_setting_add(&l->settings, &one);
+    }
+    return CLI_DONE;
+}
+
+/* No file where nobody named one is no error: the environment and flags may say enough. */
+static enum cli_exit read_server_file(struct cli *cli, struct cli_server *l, struct cli_file *out)
+{
+    const char *named = cli_value(cli->arguments, "config");
+    l->path = named ? named : SERVER_CONFIG;
+    enum fabric_error error =
+        cli->host->read_file(cli->host->context, l->path, CLI_MAX_CONFIG, out);
+    if (error != ERR_NOT_FOUND || named)
+        return error ? unreadable(cli, l->path, error) : CLI_DONE;
+    l->path = NULL;
+    return CLI_DONE;
+}
+
+enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, size_t count,
+                                struct cli_server *l)
+{
+    assert(cli && l && !l->tree && l->settings.count == 0);
+    struct cli_file file = {.data = NULL};
+    struct yaml_errors errors;
+    enum cli_exit code = read_server_file(cli, l, &file);
+    yaml_errors_init(&errors, l->path ? l->path : "settings");
+    if (code == CLI_DONE && !cli_add_flags(cli, flags, count, &l->settings))
+        code = cli_usage(cli, "too many options");
+    if (code == CLI_DONE)
+        code = add_sets(cli, l);
+    bool ok = code == CLI_DONE &&
+              (PLANTED(cli_server_environment_ignored) ||
+               config_read_environment(&l->settings, true, environment, cli, &errors));
+    if (ok)
+        l->tree = config_merge(file.data, file.length, &l->settings, true, &errors);
+    free(file.data);
+    ok = l->tree && config_read_server(l->tree, &l->settings, &l->config, &errors);
+    return code == CLI_DONE && !ok ? cli_complaints(cli, &errors) : code;
+}
+
+void cli_server_free(struct cli_server *server)
+{
+    if (!server)
+        return;
+    yaml_tree_free(server->tree);
+    memset(server, 0, sizeof *server);
+    free(server);
+}
+
+/* ------------------------------------------------------------------ a client's configuration */
 
 static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_file *file,
                            const char *transport, struct client_config *out)
@@ -133,13 +200,14 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
 enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct client_config *out)
 {
     struct cli_file file = {.data = NULL};
-    enum cli_exit code = CLI_DONE;
+    enum fabric_error error = FABRIC_OK;
     assert(cli && out);
     const char *path = cli_value(cli->arguments, "config");
     if (!path)
         path = cli->host->environment(cli->host->context, "MEMKV_CONFIG");
     if (path && *path) /* set and empty: the environment's reader complains */
-        code = read_file(cli, path, &file);
+        error = cli->host->read_file(cli->host->context, path, CLI_MAX_CONFIG, &file);
+    enum cli_exit code = error ? unreadable(cli, path, error) : CLI_DONE;
     if (code == CLI_DONE)
         code = merge(cli, path, &file, transport, out);
     free(file.data);

@@ -22,6 +22,21 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
  * environment. CLI_DONE, or the complaint was said. */
 enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct client_config *out);
 
+/* A server's configuration as it was put together; zeroed to begin with, by calloc. */
+struct cli_server {
+    const char *path; /* null: no file */
+    struct config_settings settings;
+    char sets[CONFIG_MAX_SETTINGS][64]; /* "set SECTION.KEY" */
+    struct yaml_tree *tree;             /* null: it was refused */
+    struct server_config config;
+};
+
+/* Of the file (--config), the environment, --set and the flags of the table. A key that stands in a
+ * file of its own is not read. CLI_DONE, or the complaint was said. */
+enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, size_t count,
+                                struct cli_server *out);
+void cli_server_free(struct cli_server *server); /* null is fine */
+
 /* Reads a key of 64 hex digits out of a file. A file that everybody may write is refused; one that
  * others may read draws a warning. */
 enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG_KEY_BYTES]);

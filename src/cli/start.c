@@ -11,7 +11,6 @@
 #include "src/fabric/planted.h"
 #include "src/server/program.h"
 
-#define DEFAULT_CONFIG "/etc/memkv/config.yaml"
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 static const struct cli_flag flags[] = {
@@ -21,59 +20,6 @@ static const struct cli_flag flags[] = {
     {"device", "rdma.devices"},
     {"log-level", "log.level"},
 };
-
-/* A configuration as it was put together. */
-struct loaded {
-    const char *path; /* null: no file */
-    struct config_settings settings;
-    char sets[CONFIG_MAX_SETTINGS][64]; /* "set SECTION.KEY" */
-    struct yaml_tree *tree;
-    struct server_config config;
-};
-
-static const char *environment(void *context, const char *name)
-{
-    const struct cli *cli = context;
-    return cli->host->environment(cli->host->context, name);
-}
-
-/* "--set memory.max_size=4GiB" */
-static enum cli_exit add_sets(struct cli *cli, struct loaded *l)
-{
-    for (size_t i = 0; i < cli->arguments->given_count; i++) {
-        const struct cli_given *given = &cli->arguments->given[i];
-        if (strcmp(given->option->name, "set") != 0)
-            continue;
-        size_t length = strcspn(given->value, "="), at = l->settings.count;
-        const size_t before = sizeof "set " - 1;
-        if (!given->value[length] || length == 0 || before + length >= sizeof l->sets[0] ||
-            at == CONFIG_MAX_SETTINGS)
-            return cli_usage(cli, "--set: found '%.60s'; SECTION.KEY=VALUE is expected",
-                             given->value);
-        snprintf(l->sets[at], sizeof l->sets[0], "set %.*s", (int)length, given->value);
-        const struct config_setting one = {l->sets[at] + before, given->value + length + 1,
-                                           CONFIG_FLAG, l->sets[at]};
-        config_setting_add(&l->settings, &one);
-    }
-    return CLI_DONE;
-}
-
-/* No file where nobody named one is no error: the environment and flags may say enough. */
-static enum cli_exit read_file(struct cli *cli, struct loaded *l, struct cli_file *out)
-{
-    const char *named = cli_value(cli->arguments, "config");
-    l->path = named ? named : DEFAULT_CONFIG;
-    enum fabric_error error =
-        cli->host->read_file(cli->host->context, l->path, CLI_MAX_CONFIG, out);
-    if (!error)
-        return CLI_DONE;
-    if (error == ERR_NOT_FOUND && !named) {
-        l->path = NULL;
-        return CLI_DONE;
-    }
-    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", l->path,
-                    error_name(error));
-}
 
 static void hex_of(const uint8_t key[CONFIG_KEY_BYTES], char out[2 * CONFIG_KEY_BYTES + 1])
 {
@@ -92,25 +38,10 @@ static void set_key(struct yaml_tree *tree, const uint8_t key[CONFIG_KEY_BYTES])
     memset(hex, 0, sizeof hex);
 }
 
-static enum cli_exit load(struct cli *cli, struct loaded *l)
+/* The configuration with its key, wherever that stands. */
+static enum cli_exit load(struct cli *cli, struct cli_server *l)
 {
-    assert(!l->tree && l->settings.count == 0);
-    struct cli_file file = {.data = NULL};
-    struct yaml_errors errors;
-    enum cli_exit code = read_file(cli, l, &file);
-    yaml_errors_init(&errors, l->path ? l->path : "settings");
-    if (code == CLI_DONE && !cli_add_flags(cli, flags, COUNT(flags), &l->settings))
-        code = cli_usage(cli, "too many options");
-    if (code == CLI_DONE)
-        code = add_sets(cli, l);
-    bool ok =
-        code == CLI_DONE && config_read_environment(&l->settings, true, environment, cli, &errors);
-    if (ok)
-        l->tree = config_merge(file.data, file.length, &l->settings, true, &errors);
-    free(file.data);
-    ok = l->tree && config_read_server(l->tree, &l->settings, &l->config, &errors);
-    if (code == CLI_DONE && !ok)
-        code = cli_complaints(cli, &errors);
+    enum cli_exit code = cli_server_config(cli, flags, COUNT(flags), l);
     if (code == CLI_DONE && l->config.auth_key_file[0])
         code = cli_read_key(cli, l->config.auth_key_file, l->config.auth_key);
     return code;
@@ -118,7 +49,17 @@ static enum cli_exit load(struct cli *cli, struct loaded *l)
 
 /* ------------------------------------------------------------------ --print-config */
 
-static void print_key(struct cli *cli, const struct loaded *l, size_t i, unsigned indent)
+static const char *origin_name(const struct cli_server *l, const char *key)
+{
+    enum config_origin origin = config_origin_of(l->tree, &l->settings, key);
+    if (origin == CONFIG_DEFAULT && strcmp(key, "rdma.devices") == 0)
+        origin = config_origin_of(l->tree, &l->settings, "rdma.device");
+    if (PLANTED(cli_origin_default))
+        origin = CONFIG_DEFAULT;
+    return config_origin_name(origin);
+}
+
+static void print_key(struct cli *cli, const struct cli_server *l, size_t i, unsigned indent)
 {
     const struct config_key *key = config_key(i);
     assert(key && l->tree);
@@ -126,22 +67,16 @@ static void print_key(struct cli *cli, const struct loaded *l, size_t i, unsigne
     bool secret = strcmp(key->name, "auth_key") == 0;
     bool set = config_key_value(&l->config, i, value);
     snprintf(name, sizeof name, "%s.%s", key->section, key->name);
-    enum config_origin origin = config_origin_of(l->tree, &l->settings, name);
-    if (origin == CONFIG_DEFAULT && strcmp(name, "rdma.devices") == 0)
-        origin = config_origin_of(l->tree, &l->settings, "rdma.device");
-    if (PLANTED(cli_origin_default))
-        origin = CONFIG_DEFAULT;
     bool hidden = secret && l->config.auth_key_set;
     snprintf(line, sizeof line, "%*s%s%s: %s", (int)indent, "", set ? "" : "# ", key->name,
              set      ? value
              : hidden ? "(not shown)"
                       : "(not set)");
-    cli_print(cli, "%*s# %s\n%-44s # %s\n", (int)indent, "", key->help, line,
-              config_origin_name(origin));
+    cli_print(cli, "%*s# %s\n%-44s # %s\n", (int)indent, "", key->help, line, origin_name(l, name));
 }
 
 /* Whether a section, or one inside it, has a key with a value: an empty one is no YAML of ours. */
-static bool has_values(const struct loaded *l, const char *section)
+static bool has_values(const struct cli_server *l, const char *section)
 {
     const struct config_key *key;
     size_t length = strlen(section);
@@ -155,7 +90,7 @@ static bool has_values(const struct loaded *l, const char *section)
     return false;
 }
 
-static void print_text(struct cli *cli, const struct loaded *l)
+static void print_text(struct cli *cli, const struct cli_server *l)
 {
     const struct config_key *key;
     const char *section = "";
@@ -170,7 +105,7 @@ static void print_text(struct cli *cli, const struct loaded *l)
     }
 }
 
-static void print_json(struct cli *cli, const struct loaded *l)
+static void print_json(struct cli *cli, const struct cli_server *l)
 {
     const struct config_key *key;
     json_t *list = json_array();
@@ -178,8 +113,7 @@ static void print_json(struct cli *cli, const struct loaded *l)
         char name[128], value[CONFIG_VALUE_MAX];
         bool set = config_key_value(&l->config, i, value);
         snprintf(name, sizeof name, "%s.%s", key->section, key->name);
-        json_t *one = json_pack("{s:s, s:s, s:s}", "key", name, "origin",
-                                config_origin_name(config_origin_of(l->tree, &l->settings, name)),
+        json_t *one = json_pack("{s:s, s:s, s:s}", "key", name, "origin", origin_name(l, name),
                                 "text", key->help);
         json_object_set_new(one, "value", set ? json_string(value) : json_null());
         json_array_append_new(list, one);
@@ -191,7 +125,7 @@ static void print_json(struct cli *cli, const struct loaded *l)
 
 struct serving {
     struct cli *cli;
-    struct loaded *loaded;
+    struct cli_server *loaded;
     bool ready, drained, interrupted;
     unsigned ends;     /* signals that ask for the end */
     char command[256]; /* the last that a signal made */
@@ -226,7 +160,7 @@ static bool is_done(void *context)
 static const char *reload(struct serving *s)
 {
     static const char nothing[] = "{\"op\":\"status\"}";
-    struct loaded *l = calloc(1, sizeof *l);
+    struct cli_server *l = calloc(1, sizeof *l);
     bool ok = l && load(s->cli, l) == CLI_DONE;
     if (ok) {
         size_t used =
@@ -237,11 +171,7 @@ static const char *reload(struct serving *s)
     } else {
         cli_say(s->cli, "SIGHUP: nothing was changed");
     }
-    if (l) {
-        yaml_tree_free(l->tree);
-        memset(l, 0, sizeof *l);
-    }
-    free(l);
+    cli_server_free(l);
     return ok && !PLANTED(cli_reload_ignored) ? s->command : nothing;
 }
 
@@ -273,7 +203,7 @@ static enum cli_exit cut_short(const struct serving *s, enum fabric_error error)
     return error == ERR_MTU_ABOVE_ACTIVE ? CLI_CONFIG : code; /* it asks for too much */
 }
 
-static enum cli_exit serve(struct cli *cli, struct loaded *l)
+static enum cli_exit serve(struct cli *cli, struct cli_server *l)
 {
     struct serving serving = {.cli = cli, .loaded = l};
     assert(l->tree);
@@ -303,7 +233,7 @@ static enum cli_exit serve(struct cli *cli, struct loaded *l)
 
 enum cli_exit cli_run_start(struct cli *cli)
 {
-    struct loaded *l = calloc(1, sizeof *l);
+    struct cli_server *l = calloc(1, sizeof *l);
     assert(cli);
     if (!l)
         return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "no memory");
@@ -314,8 +244,6 @@ enum cli_exit cli_run_start(struct cli *cli)
         cli_print(cli, "%s: the configuration is good\n", l->path ? l->path : "settings");
     else if (code == CLI_DONE)
         code = serve(cli, l);
-    yaml_tree_free(l->tree);
-    memset(&l->config, 0, sizeof l->config);
-    free(l);
+    cli_server_free(l);
     return code;
 }

@@ -286,8 +286,9 @@ struct fabric_ops {
     enum fabric_error (*sysfile_link)(struct fabric *f, const char *path, char *buf,
                                       size_t capacity);
     /* sysfile_write: gives `data` to a system file in one write; it does not make files. What may
-     * be written is the mode of an IPoIB interface ("connected" or "datagram"), which also sets its
-     * MTU, and then the MTU itself: the mode first. Errors: not_found, access_denied,
+     * be written is the mode of an IPoIB interface ("connected\n" or "datagram\n"; without the
+     * newline it is refused), which also sets its MTU, and then the MTU itself ("65520", within
+     * the limits of ipoib.h): the mode first. Errors: not_found, access_denied,
      * invalid_argument (EINVAL: the driver or the mode has no such value), read_only,
      * not_supported. */
     enum fabric_error (*sysfile_write)(struct fabric *f, const char *path, const void *data,

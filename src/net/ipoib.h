@@ -9,7 +9,6 @@
 #include "src/rail/ipoib.h"
 
 #define NET_UDEV_FILE "/etc/udev/rules.d/70-memkv-ipoib.rules"
-#define NET_IPOIB_MTU_LEAST 68 /* bytes; of IPv4 */
 
 struct net_ipoib_options {
     const char *interface; /* by the name it has now */

@@ -15,7 +15,7 @@ static uint32_t most_of(const struct net_ipoib_plan *plan)
 static bool fits(const struct net_ipoib_plan *plan)
 {
     bool high = plan->mtu > most_of(plan) && !PLANTED(net_ipoib_mtu_unbounded);
-    return plan->mtu >= NET_IPOIB_MTU_LEAST && !high;
+    return plan->mtu >= IPOIB_MTU_LEAST && !high;
 }
 
 enum fabric_error net_ipoib_plan(const struct ipoib_interface *interface,
@@ -41,9 +41,12 @@ enum fabric_error net_ipoib_plan(const struct ipoib_interface *interface,
     if (plan.want_mtu)
         plan.mtu = options->mtu;
     if (plan.want_mtu && !fits(&plan)) {
-        snprintf(detail, NET_IPOIB_DETAIL, "found MTU %u; %s mode allows %d to %u%s", options->mtu,
-                 ipoib_mode_name(plan.connected), NET_IPOIB_MTU_LEAST, most_of(&plan),
-                 plan.connected || interface->enhanced ? "" : ", --connected allows 65520");
+        snprintf(detail, NET_IPOIB_DETAIL, "found MTU %u; %s mode allows %d to %u", options->mtu,
+                 ipoib_mode_name(plan.connected), IPOIB_MTU_LEAST, most_of(&plan));
+        size_t used = strlen(detail);
+        if (!plan.connected && !interface->enhanced)
+            snprintf(detail + used, NET_IPOIB_DETAIL - used, ", --connected allows %d",
+                     IPOIB_CONNECTED_MTU);
         return ERR_INVALID_ARGUMENT;
     }
     *out = plan;

@@ -7,13 +7,10 @@
 #define SRC_RAIL_IPOIB_H
 
 #include "src/fabric/fabric.h"
+#include "src/fabric/ipoib.h"
 
-#define IPOIB_ADDRESS_BYTES 20     /* flags, queue pair number, GID (RFC 4391, chapter 9.1.1) */
-#define IPOIB_TYPE 32              /* ARPHRD_INFINIBAND, the content of `type` */
-#define IPOIB_DATAGRAM_MTU 2044    /* 2048 less the encapsulation header of 4 bytes */
-#define IPOIB_DATAGRAM_MTU_4K 4092 /* where the broadcast group allows 4096 */
-#define IPOIB_CONNECTED_MTU 65520  /* the most of connected mode (RFC 4755) */
-#define IPOIB_ADVICE 512           /* bytes of advice with its NUL */
+#define IPOIB_ADDRESS_BYTES 20 /* flags, queue pair number, GID (RFC 4391, chapter 9.1.1) */
+#define IPOIB_ADVICE 512       /* bytes of advice with its NUL */
 
 struct ipoib_interface {
     char name[FABRIC_NAME_MAX];

@@ -2,6 +2,7 @@
 /* What is said about each field of the language; fault words, operations and capabilities have
  * their own tables. */
 #include "src/scenario/help.h"
+#include "src/scenario/testbed.h"
 
 const struct help_field help_fields[] = {
     {"name", "what the scenario is called, 3 to 100 characters"},
@@ -52,8 +53,8 @@ const struct help_field help_fields[] = {
     {"nothing", "nothing may be logged or reported for so long: nothing: 2 s, or\n"
                 "{for: 2 s, node: N}"},
     {"query",
-     "of ask: DEVICE/PORT and one of lid, sm_lid, lmc, state, link_layer, mtu, prefix, bad_pkey,\n"
-     "pkey INDEX, gid INDEX; or address"},
+     "of ask:" TESTBED_NODE_FACTS_TEXT " or DEVICE/PORT and one of\n" TESTBED_PORT_FACTS_TEXT
+     "\nsuch as \"mlx5_0/1 pkey 3\"; what http gives is a status, and its body a report"},
     {"level", "of a log line: debug, info, warn, error"},
     {"subnets",
      "of topology: InfiniBand subnets, NAME: {prefix, lmc, first_lid, partitions, sms, sl_to_vl}"},
@@ -80,7 +81,9 @@ const struct help_field help_fields[] = {
     {"address", "of a node: on the network of control streams"},
     {"disk", "of a node: the size of its storage"},
     {"devices", "of a node: NAME, or NAME: {profile, ports, sys_image_guid, and what a port has}"},
-    {"profile", "of a device: how its kind behaves: mlx5, strict, lax, one-read, no-reads"},
+    {"profile",
+     "of a device: how its kind behaves: mlx5, mlx5-nodc (without DC), rxe (soft RoCE),\n"
+     "strict, lax, one-read, no-reads"},
     {"sys_image_guid", "of a device: equal for the functions of one adapter"},
     {"ports",
      "of a device: [{network, switch, mtu, link_mtu, gids, rate_mbps, latency, grh_required,\n"

@@ -71,6 +71,38 @@ enum testbed_word {
         TESTBED_WORD_COUNT
 };
 
+/* Facts that can be asked about a node, and about a port; upper case, lower case, what follows. */
+#define TESTBED_NODE_FACTS(X)                                                                      \
+    X(ADDRESS, address, "")                                                                        \
+    X(RUNNING, running, "")                                                                        \
+    X(HTTP, http, " PATH")
+#define TESTBED_PORT_FACTS(X)                                                                      \
+    X(LID, lid, "")                                                                                \
+    X(LMC, lmc, "")                                                                                \
+    X(SM_LID, sm_lid, "")                                                                          \
+    X(STATE, state, "")                                                                            \
+    X(MTU, mtu, "")                                                                                \
+    X(PREFIX, prefix, "")                                                                          \
+    X(GUID, guid, "")                                                                              \
+    X(RATE, rate, "")                                                                              \
+    X(LINK_LAYER, link_layer, "")                                                                  \
+    X(GRH_REQUIRED, grh_required, "")                                                              \
+    X(BAD_PKEY, bad_pkey, "")                                                                      \
+    X(PKEY, pkey, " INDEX")                                                                        \
+    X(GID, gid, " INDEX")
+
+enum testbed_fact {
+#define TESTBED_FACT(upper, lower, follows) TESTBED_FACT_##upper,
+    TESTBED_NODE_FACTS(TESTBED_FACT) TESTBED_PORT_FACTS(TESTBED_FACT)
+#undef TESTBED_FACT
+        TESTBED_FACT_COUNT
+};
+
+/* "address, running, http PATH," and "lid, lmc, ... gid INDEX,", for people. */
+#define TESTBED_FACT_TEXT(upper, lower, follows) " " #lower follows ","
+#define TESTBED_NODE_FACTS_TEXT TESTBED_NODE_FACTS(TESTBED_FACT_TEXT)
+#define TESTBED_PORT_FACTS_TEXT TESTBED_PORT_FACTS(TESTBED_FACT_TEXT)
+
 struct testbed_fault {
     enum testbed_word word;
     const char *node, *device; /* device null: the node's first */
@@ -165,9 +197,9 @@ struct testbed_ops {
     /* tell: hands a command to the node's program; its answer is a REPORT. */
     enum testbed_result (*tell)(struct testbed *tb, const char *node, const char *json,
                                 char *detail);
-    /* ask: a fact about the node that needs no program, such as "mlx5_0/1 lid", "mlx5_0/1 state",
-     * "mlx5_0/1 pkey 1", "mlx5_0/1 bad_pkey", "mlx5_0/1 mtu", "mlx5_0/1 prefix", "address";
-     * the answer as text in `answer` (TESTBED_DETAIL bytes). "http /v1/health" asks the node's HTTP
+    /* ask: a fact about the node that needs no program, one of TESTBED_NODE_FACTS, or of
+     * TESTBED_PORT_FACTS after the name of a port ("mlx5_0/1 pkey 1"; without "/1" the first); the
+     * answer as text in `answer` (TESTBED_DETAIL bytes). "http /v1/health" asks the node's HTTP
      * end point: the answer is the status, "refused" where nobody listens, or "waits"; what the
      * end point says follows as a REPORT {"event":"http","status":...,"path":...,"body":...}. */
     enum testbed_result (*ask)(struct testbed *tb, const char *node, const char *query,

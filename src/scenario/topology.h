@@ -38,9 +38,8 @@ struct topology_port {
 };
 
 struct topology_device {
-    const char *name; /* mlx5_0 */
-    const char
-        *profile; /* "mlx5" (default), "mlx5-nodc", "strict", "lax", "rxe"; see hca/profile.h */
+    const char *name;        /* mlx5_0 */
+    const char *profile;     /* how its kind behaves; "mlx5" (default), others in help_fields.c */
     uint64_t sys_image_guid; /* 0: its own */
     struct topology_port *ports;
     size_t port_count;

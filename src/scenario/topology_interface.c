@@ -3,11 +3,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "src/fabric/ipoib.h"
 #include "src/scenario/topology_reader.h"
 
 #define PRIORITIES 8
-#define IPOIB_HEADER 4       /* RFC 4391, chapter 6 */
-#define CONNECTED_MTU 65520u /* RFC 4755, as Linux limits it */
 
 struct raw_dcb {
     const struct yaml_value *pfc, *dscp, *ets;
@@ -110,7 +109,7 @@ bool topology_check_interface(struct topology_reader *reader, struct yaml_mark m
                               const struct topology_port *port)
 {
     const struct topology_subnet *subnet = subnet_of(reader->topology, port);
-    uint32_t most = CONNECTED_MTU;
+    uint32_t most = IPOIB_CONNECTED_MTU;
     assert(port);
     if (subnet ? port->dcb.present : port->network && port->ipoib != TOPOLOGY_IPOIB_DATAGRAM) {
         yaml_complain(reader->errors, mark, "%s; network '%s' is %s",

@@ -4,18 +4,15 @@
  * folder of its own for its storage and its system files. There is no RDMA device. The environment
  * variable CONFORMANCE_THREADS switches io_uring off.
  */
-#define _GNU_SOURCE
 #include <assert.h>
-#include <ftw.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "fabric_hw/os/os.h"
 #include "tests/conformance/bench.h"
 #include "tests/support/http_client.h"
+#include "tests/support/os_bed.h"
 
 #define CLIENTS 128
 
@@ -28,57 +25,20 @@ struct bench {
     size_t node_count;
     struct fabric *fabrics[BENCH_NODES]; /* with the layers over them */
     struct fabric *bare[BENCH_NODES];
-    char folders[BENCH_NODES][64];
+    char folders[BENCH_NODES][OS_FOLDER];
     fabric_caps caps;
     struct client clients[CLIENTS];
     size_t client_count;
 };
 
-static void make_folder(char *root, const char *name)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s%s", root, name);
-    int result = mkdir(path, 0755);
-    assert(result == 0);
-}
-
-static void make_file(char *root, const char *name, const char *text)
-{
-    char path[256];
-    snprintf(path, sizeof(path), "%s%s", root, name);
-    FILE *file = fopen(path, "w");
-    assert(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 /* The folder of the storage, and beside it a few system files. */
 static void make_tree(char *root)
 {
-    static const char *const folders[] = {"/storage",
-                                          "/sys",
-                                          "/sys/class",
-                                          "/sys/class/net",
-                                          "/sys/class/infiniband",
-                                          "/sys/class/infiniband/mlx5_0",
-                                          "/sys/class/infiniband/mlx5_0/ports",
-                                          "/sys/class/infiniband/mlx5_0/ports/1",
-                                          "/sys/class/infiniband/mlx5_0/ports/1/pkeys"};
-    strcpy(root, "/tmp/memkv-conformance-XXXXXX");
-    char *made = mkdtemp(root);
-    assert(made);
-    for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
-        make_folder(root, folders[i]);
-    make_file(root, "/sys/class/infiniband/mlx5_0/node_guid", "0c42:a103:0001:0000\n");
-    make_file(root, "/sys/class/infiniband/mlx5_0/ports/1/pkeys/0", "0xffff\n");
-}
-
-static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where)
-{
-    (void)about;
-    (void)type;
-    (void)where;
-    return remove(path);
+    os_folder_make(root);
+    os_folder_file(root, "/storage/", "");
+    os_folder_file(root, "/sys/class/net/", "");
+    os_folder_file(root, "/sys/class/infiniband/mlx5_0/node_guid", "0c42:a103:0001:0000\n");
+    os_folder_file(root, "/sys/class/infiniband/mlx5_0/ports/1/pkeys/0", "0xffff\n");
 }
 
 static void start_fabric(struct bench *bench, size_t node)
@@ -116,7 +76,7 @@ static void destroy(struct bench *bench)
     for (size_t i = 0; i < bench->node_count; i++) {
         if (bench->fabrics[i])
             fabric_destroy(bench->fabrics[i]);
-        nftw(bench->folders[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        os_folder_remove(bench->folders[i]);
     }
     free(bench);
 }

@@ -11,18 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void os_bed_open(struct os_bed *bed, const struct os_fabric_options *options)
+void os_folder_make(char *folder)
 {
-    struct os_fabric_options own = options ? *options : (struct os_fabric_options){0};
-    *bed = (struct os_bed){.folder = "/tmp/memkv-os-test-XXXXXX"};
-    char *made = mkdtemp(bed->folder);
-    int piped = pipe2(bed->log, O_CLOEXEC | O_NONBLOCK);
-    assert(made && piped == 0);
-    own.sysroot = bed->folder;
-    own.log_fd = bed->log[1];
-    own.log_form = OS_LOG_TEXT;
-    enum fabric_error error = os_fabric_create(&own, &bed->f);
-    assert(!error);
+    strcpy(folder, "/tmp/memkv-os-test-XXXXXX");
+    char *made = mkdtemp(folder);
+    assert(made);
 }
 
 static int remove_one(const char *path, const struct stat *about, int type, struct FTW *where)
@@ -33,13 +26,50 @@ static int remove_one(const char *path, const struct stat *about, int type, stru
     return remove(path);
 }
 
+void os_folder_remove(const char *folder)
+{
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+void os_folder_file(const char *folder, const char *name, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s%s", folder, name);
+    for (char *slash = strchr(path + strlen(folder) + 1, '/'); slash;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(path, 0755); /* it may be there */
+        *slash = '/';
+    }
+    if (path[strlen(path) - 1] == '/')
+        return;
+    FILE *file = fopen(path, "w");
+    assert(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+void os_bed_open(struct os_bed *bed, const struct os_fabric_options *options)
+{
+    struct os_fabric_options own = options ? *options : (struct os_fabric_options){0};
+    *bed = (struct os_bed){.f = NULL};
+    os_folder_make(bed->folder);
+    int piped = pipe2(bed->log, O_CLOEXEC | O_NONBLOCK);
+    assert(piped == 0);
+    own.sysroot = bed->folder;
+    own.log_fd = bed->log[1];
+    own.log_form = OS_LOG_TEXT;
+    enum fabric_error error = os_fabric_create(&own, &bed->f);
+    assert(!error);
+}
+
 void os_bed_close(struct os_bed *bed)
 {
     if (bed->f)
         fabric_destroy(bed->f);
     close(bed->log[0]);
     close(bed->log[1]);
-    nftw(bed->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    os_folder_remove(bed->folder);
 }
 
 uint64_t os_bed_now(struct os_bed *bed)
@@ -88,16 +118,5 @@ const char *os_bed_path(struct os_bed *bed, const char *name)
 
 void os_bed_file(struct os_bed *bed, const char *name, const char *text)
 {
-    char path[512];
-    snprintf(path, sizeof(path), "%s", os_bed_path(bed, name));
-    for (char *slash = strchr(path + strlen(bed->folder) + 1, '/'); slash;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        (void)mkdir(path, 0755); /* it may be there */
-        *slash = '/';
-    }
-    FILE *file = fopen(path, "w");
-    assert(file);
-    fputs(text, file);
-    fclose(file);
+    os_folder_file(bed->folder, name, text);
 }

@@ -7,12 +7,22 @@
 
 #define OS_BED_PATIENCE UINT64_C(20000000000) /* ns, of any wait */
 
+#define OS_FOLDER 64 /* bytes of the path of a folder */
+
 struct os_bed {
     struct fabric *f;
-    char folder[64]; /* empty at first; also the root folder of the system files */
-    int log[2];      /* what was logged can be read from the first */
+    char folder[OS_FOLDER]; /* empty at first; also the root folder of the system files */
+    int log[2];             /* what was logged can be read from the first */
     char said[8192];
 };
+
+/* An empty folder in /tmp, its path in `folder` (OS_FOLDER bytes), until it is removed with all
+ * that is in it. */
+void os_folder_make(char *folder);
+void os_folder_remove(const char *folder);
+/* Makes folders on the way to `name` ("/sys/class/net/ib0/mtu") in `folder`, and a file with this
+ * text; where `name` ends in a slash, only the folders. */
+void os_folder_file(const char *folder, const char *name, const char *text);
 
 /* `options` may be null; its log and root folder are replaced. */
 void os_bed_open(struct os_bed *bed, const struct os_fabric_options *options);
@@ -29,7 +39,7 @@ const char *os_bed_said(struct os_bed *bed);
 
 /* A path in the folder; lives until the next call but three. */
 const char *os_bed_path(struct os_bed *bed, const char *name);
-/* Makes folders on the way and a file with this text. */
+/* As os_folder_file. */
 void os_bed_file(struct os_bed *bed, const char *name, const char *text);
 
 #endif

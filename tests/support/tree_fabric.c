@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/ipoib.h"
+
 static struct tree_fabric *tree_of(struct fabric *f)
 {
     return (struct tree_fabric *)f;
@@ -204,22 +206,23 @@ static enum fabric_error sysfile_link(struct fabric *f, const char *path, char *
     return FABRIC_OK;
 }
 
-/* The mode as ipoib_set_mode takes it: with its newline; it sets the MTU. */
+/* The mode sets the MTU. */
 static enum fabric_error write_mode(struct tree_fabric *tree, const char *folder, const char *value)
 {
-    char path[FABRIC_PATH_MAX];
+    char path[FABRIC_PATH_MAX], mtu[16];
     snprintf(path, sizeof(path), "%.200s/address", folder);
     const struct tree_entry *address = find(tree, path);
-    bool connected = strcmp(value, "connected\n") == 0;
+    bool connected, fits = fabric_ipoib_mode(value, strlen(value), &connected);
     bool takes = address && address->content[0] >= '8'; /* bit 0x80 of the first byte */
-    if ((connected && !takes) || (!connected && strcmp(value, "datagram\n") != 0))
+    if (!fits || (connected && !takes))
         return ERR_INVALID_ARGUMENT;
     snprintf(path, sizeof(path), "%.200s/mode", folder);
     if (!tree->keeps_mode)
         tree_set_text(tree, path, value);
     snprintf(path, sizeof(path), "%.200s/mtu", folder);
+    snprintf(mtu, sizeof(mtu), "%d\n", connected ? IPOIB_CONNECTED_MTU : IPOIB_DATAGRAM_MTU);
     if (!tree->keeps_mtu && !tree->keeps_mode)
-        tree_set_text(tree, path, connected ? "65520\n" : "2044\n");
+        tree_set_text(tree, path, mtu);
     return FABRIC_OK;
 }
 
@@ -229,8 +232,8 @@ static enum fabric_error write_mtu(struct tree_fabric *tree, const char *folder,
     snprintf(path, sizeof(path), "%.200s/mode", folder);
     const struct tree_entry *mode = find(tree, path);
     bool connected = mode && mode->content && strncmp(mode->content, "connected", 9) == 0;
-    unsigned long mtu = strtoul(value, NULL, 10);
-    if (mtu < 68 || mtu > (connected ? 65520ul : 4092ul))
+    uint32_t most = connected ? IPOIB_CONNECTED_MTU : IPOIB_DATAGRAM_MTU_4K, mtu;
+    if (!fabric_ipoib_mtu(value, strlen(value), most, &mtu))
         return ERR_INVALID_ARGUMENT;
     snprintf(path, sizeof(path), "%.200s/mtu", folder);
     tree_set_text(tree, path, value);

@@ -64,6 +64,21 @@ static void every_value_is_printed_with_its_origin(void **state)
     desk_close(&desk);
 }
 
+/* rdma.device is a name of rdma.devices, in both forms. */
+static void the_other_name_of_a_key_is_its_origin_too(void **state)
+{
+    static const char other[] = "network: {auth_key_file: key}\nrdma: {device: mlx5_0}\n";
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk_file(&desk, "conf", other, sizeof other - 1, 0644);
+    desk_expect(&desk, "memkv start --print-config --config conf", CLI_DONE,
+                "  devices: [\"mlx5_0\"]                        # file\n", NULL);
+    desk_expect(&desk, "memkv start --print-config --config conf --json", CLI_DONE,
+                "{\"key\":\"rdma.devices\",\"origin\":\"file\"", NULL);
+    desk_close(&desk);
+}
+
 static void a_key_file_that_everybody_may_write_is_refused(void **state)
 {
     struct desk desk;
@@ -193,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_file_is_refused_with_its_place),
         cmocka_unit_test(every_value_is_printed_with_its_origin),
+        cmocka_unit_test(the_other_name_of_a_key_is_its_origin_too),
         cmocka_unit_test(a_key_file_that_everybody_may_write_is_refused),
         cmocka_unit_test(it_serves_until_it_is_told_to_end),
         cmocka_unit_test(interrupted_it_says_so),

@@ -154,6 +154,30 @@ static void the_devices_of_a_machine_are_shown(void **state)
     desk_close(&desk);
 }
 
+/* What memkv start takes is no mistake here: its key may be in the environment, or in a file that
+ * whoever looks may not read. */
+static void ports_are_judged_by_what_the_server_would_take(void **state)
+{
+    static const char tree[] = "tests/net/trees/mlx5-infiniband/tree";
+    static const char keyless[] = "rdma: {devices: [mlx5_0]}\n";
+    struct desk desk;
+    (void)state;
+    desk_open(&desk);
+    desk_file(&desk, "conf", keyless, sizeof keyless - 1, 0644);
+    desk_set(&desk, "MEMKV_AUTH_KEY_FILE", "/root/key");
+    desk_set(&desk, "MEMKV_RDMA_PKEY_INDEX", "120");
+    struct tree_fabric *t = tree_fabric_open(tree);
+    desk.fabric = &t->head;
+    desk_expect(&desk, "memkv net show --config conf", CLI_DONE, "pkey_index        : 120", NULL);
+    t = tree_fabric_open(tree);
+    desk.fabric = &t->head;
+    desk_expect(&desk, "memkv net show --config conf --set rdma.pkey_index=121", CLI_DONE,
+                "pkey_index        : 121", NULL);
+    desk_expect(&desk, "memkv net show --config conf --set rdma.pkey_index=-1", CLI_CONFIG, NULL,
+                "set rdma.pkey_index: pkey_index: found '-1'");
+    desk_close(&desk);
+}
+
 /* ------------------------------------------------------------------ admin status */
 
 static struct rogue page; /* answers HTTP on node 0 */
@@ -209,6 +233,7 @@ int main(void)
         cmocka_unit_test(without_a_device_it_fails_rather_than_use_tcp),
         cmocka_unit_test(a_byte_that_differs_is_a_mismatch),
         cmocka_unit_test(the_devices_of_a_machine_are_shown),
+        cmocka_unit_test(ports_are_judged_by_what_the_server_would_take),
         cmocka_unit_test(the_status_of_a_server_is_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

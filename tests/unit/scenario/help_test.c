@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabric_sim/hca/profile.h"
 #include "src/scenario/command.h"
 #include "src/scenario/help.h"
 #include "src/scenario/scenario.h"
+#include "src/scenario/testbed.h"
 
 static char said[4096];
 
@@ -117,6 +119,32 @@ static void every_field_of_the_schema_has_help(void **state)
     json_decref(schema);
 }
 
+/* One list for whoever answers and for whoever reads. */
+static void every_fact_that_can_be_asked_is_named(void **state)
+{
+    (void)state;
+    help("query");
+#define NAMED(upper, lower, follows) assert_non_null(strstr(said, " " #lower follows ","));
+    TESTBED_NODE_FACTS(NAMED)
+    TESTBED_PORT_FACTS(NAMED)
+#undef NAMED
+}
+
+static void every_kind_of_device_is_named(void **state)
+{
+    char name[32];
+    (void)state;
+    help("profile");
+    said[strcspn(said, "\n")] = ' ';
+    said[strcspn(said, "\n")] = ',';
+    for (size_t i = 0; i < hca_profile_count(); i++) {
+        snprintf(name, sizeof name, " %s", hca_profile_at(i)->name);
+        const char *found = strstr(said, name);
+        assert_non_null(found);
+        assert_non_null(strchr(", ", found[strlen(name)]));
+    }
+}
+
 static void a_name_of_two_things_is_told_as_both(void **state)
 {
     (void)state;
@@ -136,6 +164,8 @@ int main(void)
         cmocka_unit_test(a_capability_names_the_words_that_need_it),
         cmocka_unit_test(an_error_has_cause_and_fix),
         cmocka_unit_test(every_field_of_the_schema_has_help),
+        cmocka_unit_test(every_fact_that_can_be_asked_is_named),
+        cmocka_unit_test(every_kind_of_device_is_named),
         cmocka_unit_test(a_name_of_two_things_is_told_as_both),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

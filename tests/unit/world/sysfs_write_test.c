@@ -22,9 +22,9 @@ static void the_mode_brings_its_mtu(void **state)
     assert_true(port.ipoib_connected);
     assert_int_equal(port.netdev_mtu, 65520);
     assert_int_equal(put(&port, "mtu", "9000\n"), FABRIC_OK);
-    assert_int_equal(put(&port, "mode", "connected"), FABRIC_OK); /* nothing changes */
+    assert_int_equal(put(&port, "mode", "connected\n"), FABRIC_OK); /* nothing changes */
     assert_int_equal(port.netdev_mtu, 9000);
-    assert_int_equal(put(&port, "mode", "datagram"), FABRIC_OK);
+    assert_int_equal(put(&port, "mode", "datagram\n"), FABRIC_OK);
     assert_false(port.ipoib_connected);
     assert_int_equal(port.netdev_mtu, 2044);
 }
@@ -39,7 +39,7 @@ static void the_mtu_has_the_limits_of_the_mode(void **state)
     assert_int_equal(put(&port, "mtu", ""), ERR_INVALID_ARGUMENT);
     assert_int_equal(port.netdev_mtu, 2044);
     assert_int_equal(put(&port, "mtu", "1500"), FABRIC_OK);
-    assert_int_equal(put(&port, "mode", "connected"), FABRIC_OK);
+    assert_int_equal(put(&port, "mode", "connected\n"), FABRIC_OK);
     assert_int_equal(put(&port, "mtu", "65521"), ERR_INVALID_ARGUMENT);
     assert_int_equal(put(&port, "mtu", "65520"), FABRIC_OK);
 }
@@ -48,9 +48,10 @@ static void what_the_driver_does_not_have_is_einval(void **state)
 {
     (void)state;
     struct sysfs_port port = {.netdev_mtu = 2044, .ipoib_enhanced = true};
-    assert_int_equal(put(&port, "mode", "connected"), ERR_INVALID_ARGUMENT);
+    assert_int_equal(put(&port, "mode", "connected\n"), ERR_INVALID_ARGUMENT);
     port.ipoib_enhanced = false;
-    assert_int_equal(put(&port, "mode", "fast"), ERR_INVALID_ARGUMENT);
+    assert_int_equal(put(&port, "mode", "connected"), ERR_INVALID_ARGUMENT);
+    assert_int_equal(put(&port, "mode", "fast\n"), ERR_INVALID_ARGUMENT);
     assert_int_equal(put(&port, "mode", "connected and more than fits"), ERR_INVALID_ARGUMENT);
     assert_int_equal(put(&port, "carrier", "1"), ERR_ACCESS_DENIED);
     assert_int_equal(port.netdev_mtu, 2044);
@@ -62,8 +63,8 @@ static void a_larger_broadcast_group_allows_larger_datagrams(void **state)
     struct sysfs_port port = {.netdev_mtu = 4092, .ipoib_group_mtu = 4092};
     assert_int_equal(put(&port, "mtu", "4093"), ERR_INVALID_ARGUMENT);
     assert_int_equal(put(&port, "mtu", "4092"), FABRIC_OK);
-    assert_int_equal(put(&port, "mode", "connected"), FABRIC_OK);
-    assert_int_equal(put(&port, "mode", "datagram"), FABRIC_OK);
+    assert_int_equal(put(&port, "mode", "connected\n"), FABRIC_OK);
+    assert_int_equal(put(&port, "mode", "datagram\n"), FABRIC_OK);
     assert_int_equal(port.netdev_mtu, 4092);
 }
 

@@ -111,7 +111,7 @@ static enum fabric_error write_file(const char *path, const char *data)
 static void only_mode_and_mtu_of_ipoib_are_written(void **state)
 {
     (void)state;
-    assert_int_equal(write_file(IB0 "/mode", "connected"), FABRIC_OK);
+    assert_int_equal(write_file(IB0 "/mode", "connected\n"), FABRIC_OK);
     assert_int_equal(write_file(IB0 "/mtu", "65520"), FABRIC_OK);
     assert_int_equal(read_file(IB0 "/mtu", sizeof(text)), FABRIC_OK);
     assert_memory_equal(text, "65520", 5);
