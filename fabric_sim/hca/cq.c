@@ -63,6 +63,9 @@ void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t 
               (unsigned long long)wc->wr_id, (unsigned)wc->byte_len);
     if (hca->notify.completion)
         hca->notify.completion(hca->notify.context, hca, (hca_cq){cq_id}, solicited);
+    bool matters = solicited || wc->status != FABRIC_WC_SUCCESS;
+    if (hca->notify.asked && queue_tells(cq, matters))
+        hca->notify.asked(hca->notify.context, hca, cq->context);
 }
 
 static struct hca_wc wc_of(const struct qp_context *ctx, uint64_t wr_id,

@@ -116,12 +116,14 @@ struct hca_event {
     uint64_t context; /* of that queue pair, CQ, SRQ or window */
 };
 
-/* Both are called once per new entry, at once, in the order in which things happened. They may poll
- * but not post, modify, create or destroy. Either may be null. */
+/* They are called once per new entry, at once, in the order in which things happened. They may poll
+ * but not post, modify, create or destroy. Each may be null. */
 struct hca_notify {
     void *context;
     void (*completion)(void *context, struct hca *hca, hca_cq cq, bool solicited);
     void (*event)(void *context, struct hca *hca);
+    /* A completion that the program asked to be told of (queue_arm), with the CQ's context. */
+    void (*asked)(void *context, struct hca *hca, uint64_t cq_context);
 };
 void hca_set_notify(struct hca *hca, const struct hca_notify *notify);
 
