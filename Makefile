@@ -40,7 +40,7 @@ LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
 HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
-                 src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c \
+                 src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c fabric_sim/simfabric/*.c \
              fabric_hw/os/*.c lib/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)

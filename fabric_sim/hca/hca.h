@@ -392,6 +392,11 @@ enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, ui
                                  uint64_t context, hca_srq *out);
 /* invalid_argument while a queue pair uses it. Receives not consumed never complete. */
 enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq srq);
+struct hca_srq_info {
+    uint32_t max_wr, max_sge;
+    uint32_t limit; /* 0: not armed */
+};
+void hca_srq_query(const struct hca *hca, hca_srq srq, struct hca_srq_info *out);
 /* One SRQ_LIMIT_REACHED event when fewer than limit receives are left; 0 disarms. */
 enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq srq, uint32_t limit);
 enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq srq, const struct hca_recv_wr *wr);

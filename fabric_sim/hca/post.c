@@ -107,6 +107,13 @@ enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq handle)
     return FABRIC_OK;
 }
 
+void hca_srq_query(const struct hca *hca, hca_srq handle, struct hca_srq_info *out)
+{
+    const struct srq_state *srq = srq_find(hca, handle);
+    assert(out);
+    *out = (struct hca_srq_info){srq->rq.limit, srq->rq.max_sge, srq->srq_limit};
+}
+
 enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq handle, uint32_t limit)
 {
     struct srq_state *srq = srq_find(hca, handle);
