@@ -43,13 +43,16 @@ HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server c
                  src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c fabric_sim/simfabric/*.c \
              fabric_hw/os/*.c lib/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
+# The verbs plug-in of simfabric: where libibverbs can be linked with.
+VERBS_LINK := $(shell $(PKG_CONFIG) --libs libibverbs 2>/dev/null)
+VERBS_SRC := $(if $(VERBS_LINK),$(wildcard fabric_sim/verbs/*.c))
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
 UNIT_SRC := $(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null))
 BENCH_SRC := $(wildcard tests/bench/*.c)
 SHOW_SRC := $(wildcard tests/show/*.c)
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
-ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
+ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(VERBS_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
            $(BENCH_SRC) $(SHOW_SRC) $(FUZZ_SRC)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -70,6 +73,7 @@ VERSION := $(shell sed -n 's/.*MEMKV_VERSION "\(.*\)"/\1/p' src/config/version.h
 SONAME := libmemkv.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED := $(B)/libmemkv.so.$(VERSION)
 STATIC := $(B)/libmemkv.a
+PLUGIN := $(if $(VERBS_SRC),$(B)/simfabric-rdmav34.so)
 LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
 
 ifeq ($(V),1)
@@ -90,7 +94,7 @@ endif
 .PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
-all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) ## build programs and library (VARIANT=release|asan|planted|...)
+all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) $(PLUGIN) ## build programs and library (VARIANT=release|asan|planted|...)
 
 tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
 
@@ -172,7 +176,7 @@ help: ## this list
 list-tests: # what ci/check runs: one path a line
 	@printf '%s\n' $(TESTS)
 
-objects: $(call obj,$(HOUSE_SRC) $(PROGRAM_SRC)) # what ci/lint looks into
+objects: $(call obj,$(HOUSE_SRC) $(PROGRAM_SRC) $(VERBS_SRC)) # what ci/lint looks into
 
 # ---- How things are made ---------------------------------------------------------------------
 # These files hold the flags and the source list: a change of either rebuilds what it must.
@@ -218,6 +222,12 @@ $(STATIC): $(call obj,$(wildcard lib/*.c)) $(HOUSE)
 	$(Q)$(CC) -r -nostdlib -o $(B)/libmemkv.o $(filter %.o,$^) $(HOUSE)
 	$(Q)objcopy --localize-hidden $(B)/libmemkv.o
 	$(Q)rm -f $@; ar rcs $@ $(B)/libmemkv.o
+
+# libibverbs loads it into programs: it shows nothing, and brings along what it needs of the house.
+$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE)
+	$(call say,LD $@)
+	$(Q)$(CC) $(LINK) -shared -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ \
+	    $(filter %.o,$^) $(HOUSE) $(VERBS_LINK) $(LIB_LINK)
 
 # PREFIX and LIBDIR may differ from call to call.
 $(B)/libmemkv.pc: lib/libmemkv.pc.in FORCE

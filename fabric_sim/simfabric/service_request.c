@@ -120,8 +120,10 @@ static void alloc_pd(const struct call *call)
 {
     hca_pd pd = {0};
     struct object *object = begin(call, OBJECT_PD, 0);
-    if (object)
-        finish(call, object, hca_pd_alloc(call->hca, &pd), pd.id);
+    if (!object)
+        return;
+    enum fabric_error error = hca_pd_alloc(call->hca, &pd);
+    finish(call, object, error, pd.id);
 }
 
 static void reg_mr(const struct call *call)
@@ -367,7 +369,8 @@ static void create_ah(const struct call *call)
     if (!object)
         return;
     read_av(&call->request->u.ah.av, &av);
-    finish(call, object, hca_ah_create(call->hca, (hca_pd){pd->id}, &av, &ah), ah.id);
+    enum fabric_error error = hca_ah_create(call->hca, (hca_pd){pd->id}, &av, &ah);
+    finish(call, object, error, ah.id);
 }
 
 static void join_group(const struct call *call, bool joins)
