@@ -61,7 +61,7 @@ struct hca_init {
     fabric_caps caps;              /* masks profile->caps; all ones: everything */
     uint64_t sys_image_guid;       /* 0: the node's GUID */
     bool discard_payload;          /* benchmarks: packets are complete, but no payload is copied */
-    void *memory;                  /* where its state lies, to be shared with other processes: zero,
+    void *memory;                  /* where its state lies, to be shared by processes: zero,
                                     * aligned to 64, the caller's, mapped as long as the HCA is there.
                                     * Null: the HCA's own. */
     size_t memory_size;            /* 16384 or more; sparse pages are fine */

@@ -11,6 +11,7 @@
 
 int client_connect(const char *path)
 {
+    assert(path);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof(address.sun_path)) {
         errno = ENAMETOOLONG;
@@ -28,6 +29,7 @@ int client_connect(const char *path)
 
 struct protocol_request client_request(enum protocol_op op)
 {
+    assert(op < PROTOCOL_OP_COUNT);
     struct protocol_request request;
     memset(&request, 0, sizeof(request));
     request.magic = PROTOCOL_MAGIC;
@@ -37,6 +39,7 @@ struct protocol_request client_request(enum protocol_op op)
 
 static void take_fds(struct msghdr *message, int *fds)
 {
+    assert(message);
     size_t count = 0;
     for (size_t i = 0; fds && i < PROTOCOL_FDS; i++)
         fds[i] = -1;

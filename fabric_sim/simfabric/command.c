@@ -46,6 +46,7 @@ static bool is_settled(void *context)
 /* The folder is made, or taken over from a fabric that was killed. */
 static bool claim(const struct instance *instance)
 {
+    assert(instance);
     pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
     if (runner) {
         command_complain(ERR_EXISTS,
@@ -80,6 +81,7 @@ static void say(int fd, const char *format, ...)
 /* The life of the fabric: to `ready` goes one line once it takes programs. */
 static int run(const struct command_up *up, int ready)
 {
+    assert(up && ready >= 0);
     char detail[TESTBED_DETAIL];
     struct service service;
     struct daemon daemon;
@@ -190,6 +192,7 @@ int command_up(const struct command_up *up)
 
 int command_down(const struct instance *instance)
 {
+    assert(instance);
     pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
     if (!instance_is_there(instance)) {
         command_complain(ERR_NOT_FOUND, "no fabric '%s' is up (there is no %s)", instance->name,
@@ -221,6 +224,7 @@ int command_down(const struct instance *instance)
 
 int command_status(const struct instance *instance)
 {
+    assert(instance);
     int socket = client_connect(instance->socket);
     struct protocol_request request = client_request(PROTOCOL_STATUS);
     struct protocol_reply reply;

@@ -49,6 +49,7 @@ static uint64_t shown_state(const struct sysfs_view *view)
 
 static bool render(struct daemon *daemon, size_t index)
 {
+    assert(index < sim_host_count(sim_testbed_world(daemon->service->tb)));
     const struct sim_host *host = sim_host_at(sim_testbed_world(daemon->service->tb), index);
     char folder[FABRIC_PATH_MAX];
     struct sysfs_view view;
@@ -91,6 +92,7 @@ static bool make_folders(struct daemon *daemon)
 
 void daemon_count_ports(const struct daemon *daemon, unsigned *cabled, unsigned *active)
 {
+    assert(daemon && cabled && active);
     const struct service *service = daemon->service;
     *cabled = *active = 0;
     for (uint32_t i = 0; i < service->place_count; i++) {
@@ -107,6 +109,7 @@ void daemon_count_ports(const struct daemon *daemon, unsigned *cabled, unsigned 
 
 static bool watch(const struct daemon *daemon, int fd, void *what)
 {
+    assert(fd >= 0 && what);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = what};
     return epoll_ctl(daemon->epoll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
@@ -137,6 +140,7 @@ static void let_in(struct daemon *daemon)
 /* False: the client is gone, or does not take the answer that it asked for. */
 static bool answer(int socket, const struct service_answer *out)
 {
+    assert(out->fd_count <= PROTOCOL_FDS);
     struct iovec part = {.iov_base = (void *)(uintptr_t)&out->reply, .iov_len = sizeof(out->reply)};
     union {
         struct cmsghdr head;
@@ -184,6 +188,7 @@ static void serve(struct daemon *daemon, struct service_client *client)
 
 static int listen_at(const char *path)
 {
+    assert(path);
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     assert(strlen(path) < sizeof(address.sun_path));
     strcpy(address.sun_path, path);
@@ -241,6 +246,7 @@ bool daemon_begin(struct daemon *daemon, struct service *service, const struct i
 
 void daemon_end(struct daemon *daemon)
 {
+    assert(daemon && daemon->service);
     for (uint32_t i = 0; i < daemon->service->client_capacity; i++) {
         if (daemon->service->clients[i])
             let_go(daemon, daemon->service->clients[i]);
@@ -281,6 +287,7 @@ static uint64_t pause_of(struct daemon *daemon, bool more)
 
 void daemon_run(struct daemon *daemon, bool (*until)(void *context), void *context)
 {
+    assert(daemon && daemon->listener >= 0);
     struct epoll_event ready[READY];
     while (!daemon->stop && !(until && until(context))) {
         uint64_t now = daemon_now(daemon);

@@ -73,6 +73,7 @@ static bool show_at(const char *from, const char *to)
 /* One entry of /dev in the new one; what cannot be shown there is left out. */
 static void show(const char *name, const char *folder)
 {
+    assert(name && folder);
     char from[PATH], to[PATH], target[PATH];
     struct stat status;
     if ((size_t)snprintf(from, sizeof(from), "/dev/%s", name) >= sizeof(from) ||
@@ -110,6 +111,7 @@ static bool copy_devices(const char *folder)
 /* The device files that the node's tree names. */
 static bool make_devices(const char *tree, const char *folder)
 {
+    assert(tree && folder);
     char path[PATH + 512];
     snprintf(path, sizeof(path), "%s/infiniband", folder);
     if (mkdir(path, 0755) != 0)
@@ -175,6 +177,7 @@ static bool hide_kernel_devices(void)
 static bool set_environment(const struct instance *instance, const char *node, const char *tree,
                             const char *plugin)
 {
+    assert(instance->socket[0]);
     return setenv("SYSFS_PATH", tree, 1) == 0 && setenv("RDMAV_DRIVERS", plugin, 1) == 0 &&
            setenv("IBV_DRIVERS", plugin, 1) == 0 &&
            setenv("SIMFABRIC_SOCKET", instance->socket, 1) == 0 &&

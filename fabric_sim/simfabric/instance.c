@@ -97,6 +97,7 @@ static unsigned long long start_time(pid_t pid)
 
 bool instance_write(const struct instance *instance, pid_t pid)
 {
+    assert(instance && pid > 0);
     FILE *file = fopen(instance->record, "we");
     if (!file)
         return false;
@@ -106,6 +107,7 @@ bool instance_write(const struct instance *instance, pid_t pid)
 
 pid_t instance_runner(const struct instance *instance)
 {
+    assert(instance);
     char text[64];
     FILE *file = fopen(instance->record, "re");
     if (!file)
@@ -139,6 +141,7 @@ bool instance_clean(const struct instance *instance)
 
 bool instance_tree(const struct instance *instance, const char *node, char *out, size_t size)
 {
+    assert(instance && node && out);
     int length = snprintf(out, size, "%s/nodes/%s/sys", instance->folder, node);
     return length > 0 && (size_t)length < size;
 }

@@ -117,6 +117,7 @@ struct object *objects_get(const struct objects *objects, uint32_t handle)
 struct object *objects_find(const struct objects *objects, uint32_t handle, enum object_kind kind,
                             uint32_t client)
 {
+    assert(kind < OBJECT_KINDS && client);
     struct object *object = objects_get(objects, handle);
     if (!object || (object->kind != kind && !PLANTED(simfabric_kind_unchecked)))
         return NULL;
@@ -126,6 +127,7 @@ struct object *objects_find(const struct objects *objects, uint32_t handle, enum
 struct object *objects_next(const struct objects *objects, enum object_kind kind, uint32_t client,
                             uint32_t *position)
 {
+    assert(kind < OBJECT_KINDS && position);
     while (*position < objects->used) {
         struct object *object = objects->at[(*position)++];
         if (object && object->kind == kind && object->client == client)

@@ -31,6 +31,7 @@ bool outbox_open(struct outbox *outbox, int *reading_end)
 
 void outbox_close(struct outbox *outbox)
 {
+    assert(outbox);
     if (outbox->fd >= 0)
         close(outbox->fd);
     free(outbox->waiting);

@@ -48,6 +48,7 @@ bool program_open(struct program *program, int socket)
 
 void program_close(struct program *program)
 {
+    assert(program);
     if (program->pidfd >= 0)
         close(program->pidfd);
     *program = (struct program){.pid = -1, .pidfd = -1};

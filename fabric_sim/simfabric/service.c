@@ -44,6 +44,7 @@ static struct service_place *place_of(struct service *service, const struct sim_
 /* A device that returns begins with an empty arena, at the same place. */
 static void *on_place(void *context, const struct sim_device *device, size_t *size)
 {
+    assert(device && size);
     struct service *service = context;
     struct service_place *known = place_of(service, device);
     *size = SERVICE_ARENA;
@@ -190,6 +191,7 @@ struct hca *service_hca(const struct service *service, const struct service_clie
 
 struct service_client *service_join(struct service *service, int socket)
 {
+    assert(service && service->tb);
     uint32_t index = 0;
     while (index < service->client_capacity && service->clients[index])
         index++;
@@ -213,6 +215,7 @@ struct service_client *service_join(struct service *service, int socket)
  * died. */
 void service_leave(struct service *service, struct service_client *client)
 {
+    assert(service->clients[client->number - 1] == client);
     struct hca *hca = service_hca(service, client);
     bool locked = shared_lock(service->shared);
     assert(locked);
@@ -263,6 +266,7 @@ static void flush(struct service *service)
 
 bool service_run(struct service *service, uint64_t now)
 {
+    assert(service->shared->layout == SHARED_LAYOUT);
     bool locked = shared_lock(service->shared);
     assert(locked);
     (void)locked;

@@ -30,6 +30,7 @@ static void lend(struct service_answer *out, int fd)
 void service_open(struct service *service, struct service_client *client,
                   const struct protocol_request *request, struct service_answer *out)
 {
+    assert(client && request->op == PROTOCOL_OPEN);
     uint32_t place = find_place(service, request->u.open.node, request->u.open.device);
     if (client->place || !place || !sim_device_hca(service->places[place - 1].device)) {
         out->reply.error = client->place ? EBUSY : ENODEV;

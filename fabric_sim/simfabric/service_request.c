@@ -59,6 +59,7 @@ static struct object *begin(const struct call *call, enum object_kind kind, uint
 static void finish(const struct call *call, struct object *object, enum fabric_error error,
                    uint32_t id)
 {
+    assert(object->id == 0);
     struct protocol_reply *reply = &call->out->reply;
     reply->error = service_errno(error);
     if (error) {

@@ -28,6 +28,7 @@ bool shared_is_page(const struct shared_page *page, size_t size)
 
 bool shared_lock(struct shared_page *page)
 {
+    assert(page->layout == SHARED_LAYOUT);
     int error = pthread_mutex_lock(&page->lock);
     if (error == EOWNERDEAD) {
         page->look_at_all = !PLANTED(simfabric_dead_owner_forgotten);
@@ -58,6 +59,7 @@ bool shared_ring(struct shared_page *page, uint32_t device, uint32_t qp)
 
 bool shared_hear(struct shared_page *page, struct shared_doorbell *out)
 {
+    assert(page->head - page->tail <= SHARED_DOORBELLS);
     if (page->head == page->tail)
         return false;
     *out = page->ring[page->tail % SHARED_DOORBELLS];

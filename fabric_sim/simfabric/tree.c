@@ -48,6 +48,7 @@ static bool holds(const char *path, const char *content, size_t length)
 /* A reader sees the old contents or the new ones, never a part. */
 static bool put(const char *path, const char *content, size_t length)
 {
+    assert(path && length <= CONTENT);
     char fresh[2 * FABRIC_PATH_MAX + 8];
     if (holds(path, content, length))
         return true;
@@ -75,6 +76,7 @@ static bool put_file(const struct sysfs_view *view, const struct place *file)
 
 static bool put_link(const char *path, const char *target)
 {
+    assert(path && target[0]);
     char now[FABRIC_PATH_MAX];
     ssize_t length = readlink(path, now, sizeof(now) - 1);
     if (length > 0 && strncmp(now, target, (size_t)length) == 0 && !target[length])

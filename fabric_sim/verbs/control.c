@@ -13,6 +13,7 @@
 /* Memory for an object; null, with errno set. */
 static void *object_new(size_t size)
 {
+    assert(size > 0);
     void *object = calloc(1, size);
     if (!object)
         errno = ENOMEM;
@@ -31,6 +32,7 @@ static bool made(struct plugin_context *context, const struct protocol_request *
 
 struct ibv_pd *plugin_alloc_pd(struct ibv_context *context)
 {
+    assert(context);
     struct protocol_request request = client_request(PROTOCOL_ALLOC_PD);
     struct protocol_reply reply;
     struct plugin_pd *pd = object_new(sizeof(*pd));
@@ -59,6 +61,7 @@ int plugin_dealloc_pd(struct ibv_pd *pd)
 struct ibv_mr *plugin_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                              int access)
 {
+    assert(pd);
     struct protocol_request request = client_request(PROTOCOL_REG_MR);
     struct protocol_reply reply;
     unsigned bits = (unsigned)access & ~ACCESS_WITHOUT_MEANING;
@@ -127,6 +130,7 @@ void plugin_get_av(const struct protocol_av *from, struct ibv_ah_attr *to)
 
 struct ibv_ah *plugin_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
+    assert(pd && attr);
     struct protocol_request request = client_request(PROTOCOL_CREATE_AH);
     struct protocol_reply reply;
     struct plugin_ah *ah = object_new(sizeof(*ah));
@@ -155,6 +159,7 @@ int plugin_destroy_ah(struct ibv_ah *ah)
 struct ibv_cq *plugin_create_cq(struct ibv_context *context, int cqe,
                                 struct ibv_comp_channel *channel, int comp_vector)
 {
+    assert(context);
     struct plugin_context *of = context_of_plugin(context);
     struct protocol_request request = client_request(PROTOCOL_CREATE_CQ);
     struct protocol_reply reply;
@@ -195,6 +200,7 @@ int plugin_destroy_cq(struct ibv_cq *cq)
 
 struct ibv_srq *plugin_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
+    assert(pd && attr);
     struct plugin_context *context = context_of_plugin(pd->context);
     struct protocol_request request = client_request(PROTOCOL_CREATE_SRQ);
     struct protocol_reply reply;
@@ -228,6 +234,7 @@ int plugin_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
 
 int plugin_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 {
+    assert(srq && attr);
     struct protocol_request request = client_request(PROTOCOL_QUERY_SRQ);
     struct protocol_reply reply;
     request.u.handle = ((struct plugin_srq *)srq)->handle;

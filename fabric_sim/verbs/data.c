@@ -36,6 +36,7 @@ static int errno_of(enum fabric_error error)
  * daemon came to look. */
 static bool ring(struct plugin_context *context, const struct plugin_qp *qp)
 {
+    assert(qp->state->slot.id == qp->id);
     if (qp->state->rung)
         return false;
     qp->state->rung = true;
@@ -124,6 +125,7 @@ static bool request_of(const struct plugin_qp *qp, const struct ibv_send_wr *wr,
 
 int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
+    assert(qp && bad);
     struct plugin_context *context = context_of_plugin(qp->context);
     struct plugin_qp *of = (struct plugin_qp *)qp;
     struct hca_sge sges[FABRIC_MAX_SGE];
@@ -161,6 +163,7 @@ static bool receive_of(const struct ibv_recv_wr *wr, struct hca_sge *sges, struc
 
 int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+    assert(qp && bad);
     struct plugin_context *context = context_of_plugin(qp->context);
     struct plugin_qp *of = (struct plugin_qp *)qp;
     struct hca_sge sges[FABRIC_MAX_SGE];
@@ -189,6 +192,7 @@ int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
 
 int plugin_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
+    assert(srq && bad);
     struct plugin_context *context = context_of_plugin(srq->context);
     struct plugin_srq *of = (struct plugin_srq *)srq;
     struct hca_sge sges[FABRIC_MAX_SGE];
@@ -268,6 +272,7 @@ static int found_nothing(struct plugin_context *context)
 
 int plugin_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
 {
+    assert(cq && (wc || count <= 0));
     struct plugin_context *context = context_of_plugin(cq->context);
     struct plugin_cq *of = (struct plugin_cq *)cq;
     struct hca_wc taken[POLL];

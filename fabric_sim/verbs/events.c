@@ -21,6 +21,7 @@ _Static_assert((int)FABRIC_ASYNC_GID_CHANGE == IBV_EVENT_GID_CHANGE, "one number
 
 uint32_t channel_handle(struct plugin_context *context, const struct ibv_comp_channel *channel)
 {
+    assert(context);
     uint32_t handle = 0;
     pthread_mutex_lock(&context->lock);
     for (struct plugin_channel *one = context->channels; channel && one; one = one->next) {

@@ -29,6 +29,7 @@ static struct {
  * without anybody being told; 0: none. */
 static uint32_t keep_channel(struct plugin_context *context, int fd, uint32_t handle)
 {
+    assert(fd >= 0 && handle);
     uint32_t before = 0;
     pthread_mutex_lock(&context->lock);
     struct plugin_channel *channel = context->channels;
@@ -118,6 +119,7 @@ static uintptr_t address_of(const struct library *library, ElfW(Addr) value)
 
 static void read_dynamic(struct library *library, const ElfW(Dyn) * entry)
 {
+    assert(library && entry);
     size_t call_bytes = 0, bytes = 0;
     for (; entry->d_tag != DT_NULL; entry++) {
         uintptr_t address = address_of(library, entry->d_un.d_ptr);
@@ -153,6 +155,7 @@ static bool set_slot(uintptr_t slot)
 /* Every slot of write() in the library. False when there is none. */
 static bool set_slots(const struct library *library)
 {
+    assert(library->base);
     bool set = false;
     if (!library->symbols || !library->names)
         return false;
@@ -205,6 +208,7 @@ bool hook_add(struct plugin_context *context)
 
 void hook_remove(struct plugin_context *context)
 {
+    assert(context);
     pthread_mutex_lock(&registry.lock);
     struct plugin_context **place = &registry.contexts;
     while (*place && *place != context)

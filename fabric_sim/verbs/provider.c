@@ -53,6 +53,7 @@ static const struct verbs_context_ops operations = {
 int plugin_call(struct plugin_context *context, const struct protocol_request *request,
                 struct protocol_reply *reply, int *fd)
 {
+    assert(context && request && reply);
     int fds[PROTOCOL_FDS];
     pthread_mutex_lock(&context->lock);
     int error = client_call(context->socket, request, reply, fd ? fds : NULL);
@@ -98,6 +99,7 @@ static void *map(int fd, uint64_t size)
 /* Maps what the daemon lent; the descriptors but the doorbell are closed. */
 static int take_memory(struct plugin_context *context, const struct protocol_reply *reply, int *fds)
 {
+    assert(reply->error == 0);
     context->shared_size = reply->u.opened.shared_size;
     context->arena_size = reply->u.opened.arena_size;
     context->device = reply->u.opened.device;
@@ -140,6 +142,7 @@ static int open_events(struct plugin_context *context)
 
 static void let_go(struct plugin_context *context)
 {
+    assert(context);
     hook_remove(context);
     while (context->channels) {
         struct plugin_channel *channel = context->channels;

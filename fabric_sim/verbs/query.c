@@ -53,6 +53,7 @@ static void fill_device(const struct protocol_device *from, struct ibv_device_at
 int plugin_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
                         struct ibv_device_attr_ex *attr, size_t size)
 {
+    assert(context && attr);
     struct protocol_request request = client_request(PROTOCOL_QUERY_DEVICE);
     struct protocol_reply reply;
     if ((input && input->comp_mask) || size < sizeof(attr->orig_attr))

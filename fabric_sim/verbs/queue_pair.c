@@ -67,6 +67,7 @@ static void fill(struct plugin_qp *qp, struct ibv_pd *pd, const struct ibv_qp_in
 
 struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+    assert(pd && attr);
     struct plugin_context *context = context_of_plugin(pd->context);
     struct protocol_request request = client_request(PROTOCOL_CREATE_QP);
     struct protocol_reply reply;
@@ -115,6 +116,7 @@ static void write_attr(const struct ibv_qp_attr *from, int mask, struct protocol
 
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
+    assert(qp && attr);
     struct protocol_request request = client_request(PROTOCOL_MODIFY_QP);
     struct protocol_reply reply;
     request.u.modify.handle = ((struct plugin_qp *)qp)->handle;
@@ -152,6 +154,7 @@ static void read_attr(const struct protocol_qp_attr *from, struct ibv_qp_attr *t
 int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
                     struct ibv_qp_init_attr *init)
 {
+    assert(qp && attr && init);
     struct plugin_qp *of = (struct plugin_qp *)qp;
     struct protocol_request request = client_request(PROTOCOL_QUERY_QP);
     struct protocol_reply reply;
