@@ -110,7 +110,7 @@ static int run(const struct command_up *up, int ready)
 static int run_and_clean(const struct command_up *up, int ready)
 {
     int status = run(up, ready);
-    (void)tree_remove(up->instance->folder);
+    (void)tree_delete(up->instance->folder);
     return status;
 }
 
@@ -169,7 +169,7 @@ int command_up(const struct command_up *up)
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (child < 0) {
         command_complain(ERR_INTERNAL, "no process can be made: %s", strerror(errno));
-        (void)tree_remove(up->instance->folder);
+        (void)tree_delete(up->instance->folder);
         return COMMAND_INTERNAL;
     }
     if (child == 0) {
@@ -179,7 +179,7 @@ int command_up(const struct command_up *up)
             _exit(COMMAND_INTERNAL);
         int status = run(up, ends[1]);
         if (status == COMMAND_DONE)
-            (void)tree_remove(up->instance->folder);
+            (void)tree_delete(up->instance->folder);
         _exit(status);
     }
     close(ends[1]);

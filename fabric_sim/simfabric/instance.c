@@ -136,7 +136,7 @@ bool instance_clean(const struct instance *instance)
         errno = EBUSY;
         return false;
     }
-    return tree_remove(instance->folder);
+    return tree_delete(instance->folder);
 }
 
 bool instance_tree(const struct instance *instance, const char *node, char *out, size_t size)

@@ -126,7 +126,7 @@ static int drop(const char *path, const struct stat *status, int kind, struct FT
     return kind == FTW_DP ? rmdir(path) : unlink(path);
 }
 
-bool tree_remove(const char *folder)
+bool tree_delete(const char *folder)
 {
     assert(folder && folder[0] == '/' && folder[1]);
     return nftw(folder, drop, 16, FTW_PHYS | FTW_DEPTH | FTW_MOUNT) == 0 || errno == ENOENT;

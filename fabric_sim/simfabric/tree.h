@@ -14,6 +14,6 @@
  * says why, when a file could not be written. */
 bool tree_render(const struct sysfs_view *view, const char *folder);
 /* Removes a folder and all below it, following no link. False when something stays. */
-bool tree_remove(const char *folder);
+bool tree_delete(const char *folder);
 
 #endif
