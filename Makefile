@@ -82,7 +82,8 @@ VERSION := $(shell sed -n 's/.*MEMKV_VERSION "\(.*\)"/\1/p' src/config/version.h
 SONAME := libmemkv.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED := $(B)/libmemkv.so.$(VERSION)
 STATIC := $(B)/libmemkv.a
-PLUGIN := $(if $(VERBS_SRC),$(B)/simfabric-rdmav34.so)
+# Programs of others load it: they bring no sanitizer along.
+PLUGIN := $(if $(and $(VERBS_SRC),$(filter release debug o0 cov planted,$(VARIANT))),$(B)/simfabric-rdmav34.so)
 LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
 
 ifeq ($(V),1)
@@ -263,7 +264,7 @@ $(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 	$(Q)$(CC) $(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
 # These run the programs.
-$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)
+$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
 
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
 $(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c \

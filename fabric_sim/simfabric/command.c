@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -180,7 +181,7 @@ int command_up(const struct command_up *up)
         int status = run(up, ends[1]);
         if (status == COMMAND_DONE)
             (void)tree_delete(up->instance->folder);
-        _exit(status);
+        exit(status);
     }
     close(ends[1]);
     int status = await_child(up->instance, child, ends[0]);
