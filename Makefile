@@ -229,11 +229,12 @@ $(PROGRAMS): $(B)/%: $(B)/obj/programs/%.o $(HOUSE)
 $(PLAIN): build/%: build/release/%
 	@ln -sf release/$* $@
 
+# A name that is being looked up outlives its client, so the shared library stays loaded.
 # Shared and static show the same names: what is hidden in the objects is local in the archive.
 $(SHARED): $(call obj,$(wildcard lib/*.c)) $(HOUSE) lib/memkv.map
 	$(call say,LD $@)
 	$(Q)$(CC) $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lib/memkv.map \
-	    -Wl,-z,defs -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	    -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
 
 $(STATIC): $(call obj,$(wildcard lib/*.c)) $(HOUSE)
 	$(call say,AR $@)
