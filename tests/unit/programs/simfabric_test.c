@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program as people type it (HA-3.1, HA-3.2, HA-3.3): fabrics come up and go, programs run on
+ * The program as people type it (HA-3.1, HA-3.3): fabrics come up and go, programs run on
  * their nodes, and nothing is left behind.
  */
 #define _DEFAULT_SOURCE /* major, minor */
