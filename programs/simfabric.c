@@ -129,11 +129,11 @@ static int up(const struct instance *instance, const struct words *words)
     if (!words->file)
         return usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {
-        command_complain(ERR_INTERNAL, "the system gives no random number");
+        simfabric_complain(ERR_INTERNAL, "the system gives no random number");
         return COMMAND_INTERNAL;
     }
     if (!file_read(words->file, &text, detail)) {
-        command_complain(ERR_CONFIG_INVALID, "%s", detail);
+        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
         return COMMAND_CONFIG;
     }
     yaml_errors_init(&errors, words->file);
@@ -157,7 +157,7 @@ static int exec(const struct instance *instance, const struct words *words)
     if (!words->program || !words->program[0])
         return usage("exec needs a program after --", NULL);
     if (length <= 0) {
-        command_complain(ERR_INTERNAL, "/proc does not say where this program is");
+        simfabric_complain(ERR_INTERNAL, "/proc does not say where this program is");
         return COMMAND_EXEC_FAILED;
     }
     plugin[length] = '\0'; /* .../simfabric: the plug-in lies beside it */

@@ -23,7 +23,7 @@
 #define UP_WAIT UINT64_C(3000000000) /* ns */
 #define DOWN_WAIT 10000              /* ms */
 
-void command_complain(enum fabric_error error, const char *format, ...)
+void simfabric_complain(enum fabric_error error, const char *format, ...)
 {
     va_list values;
     assert(format);
@@ -50,20 +50,21 @@ static bool claim(const struct instance *instance)
     assert(instance);
     pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
     if (runner) {
-        command_complain(ERR_EXISTS,
-                         "fabric '%s' is up already, run by process %ld; end it with `simfabric "
-                         "down --name %s` or choose another --name",
-                         instance->name, (long)runner, instance->name);
+        simfabric_complain(ERR_EXISTS,
+                           "fabric '%s' is up already, run by process %ld; end it with `simfabric "
+                           "down --name %s` or choose another --name",
+                           instance->name, (long)runner, instance->name);
         return false;
     }
     if (instance_is_there(instance) && !instance_clean(instance)) {
-        command_complain(ERR_ACCESS_DENIED, "%s: what a killed fabric left cannot be removed: %s",
-                         instance->folder, strerror(errno));
+        simfabric_complain(ERR_ACCESS_DENIED, "%s: what a killed fabric left cannot be removed: %s",
+                           instance->folder, strerror(errno));
         return false;
     }
     if (instance_make(instance) && instance_write(instance, getpid()))
         return true;
-    command_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", instance->folder, strerror(errno));
+    simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", instance->folder,
+                       strerror(errno));
     return false;
 }
 
@@ -88,11 +89,11 @@ static int run(const struct command_up *up, int ready)
     struct daemon daemon;
     unsigned cabled, active;
     if (!service_create(&service, up->topology, up->seed, detail)) {
-        command_complain(ERR_CONFIG_INVALID, "%s", detail);
+        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
         return COMMAND_CONFIG;
     }
     if (!daemon_begin(&daemon, &service, up->instance, detail)) {
-        command_complain(ERR_INTERNAL, "%s", detail);
+        simfabric_complain(ERR_INTERNAL, "%s", detail);
         service_destroy(&service);
         return COMMAND_INTERNAL;
     }
@@ -169,7 +170,7 @@ int command_up(const struct command_up *up)
         return run_and_clean(up, STDOUT_FILENO);
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (child < 0) {
-        command_complain(ERR_INTERNAL, "no process can be made: %s", strerror(errno));
+        simfabric_complain(ERR_INTERNAL, "no process can be made: %s", strerror(errno));
         (void)tree_delete(up->instance->folder);
         return COMMAND_INTERNAL;
     }
@@ -196,8 +197,8 @@ int command_down(const struct instance *instance)
     assert(instance);
     pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
     if (!instance_is_there(instance)) {
-        command_complain(ERR_NOT_FOUND, "no fabric '%s' is up (there is no %s)", instance->name,
-                         instance->folder);
+        simfabric_complain(ERR_NOT_FOUND, "no fabric '%s' is up (there is no %s)", instance->name,
+                           instance->folder);
         return COMMAND_UNREACHABLE;
     }
     int pidfd = runner ? (int)syscall(SYS_pidfd_open, runner, 0) : -1;
@@ -206,8 +207,8 @@ int command_down(const struct instance *instance)
         struct pollfd ends = {.fd = pidfd, .events = POLLIN};
         syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0);
         if (poll(&ends, 1, DOWN_WAIT) != 1) {
-            command_complain(ERR_TIMEOUT, "process %ld of fabric '%s' does not end", (long)runner,
-                             instance->name);
+            simfabric_complain(ERR_TIMEOUT, "process %ld of fabric '%s' does not end", (long)runner,
+                               instance->name);
             close(pidfd);
             return COMMAND_INTERNAL;
         }
@@ -215,8 +216,8 @@ int command_down(const struct instance *instance)
     if (pidfd >= 0)
         close(pidfd);
     if (instance_is_there(instance) && !instance_clean(instance)) {
-        command_complain(ERR_ACCESS_DENIED, "%s cannot be removed: %s", instance->folder,
-                         strerror(errno));
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be removed: %s", instance->folder,
+                           strerror(errno));
         return COMMAND_INTERNAL;
     }
     printf("simfabric: down name=%s\n", instance->name);
@@ -230,8 +231,8 @@ int command_status(const struct instance *instance)
     struct protocol_request request = client_request(PROTOCOL_STATUS);
     struct protocol_reply reply;
     if (socket < 0) {
-        command_complain(ERR_UNREACHABLE, "fabric '%s' is not up (%s: %s)", instance->name,
-                         instance->socket, strerror(errno));
+        simfabric_complain(ERR_UNREACHABLE, "fabric '%s' is not up (%s: %s)", instance->name,
+                           instance->socket, strerror(errno));
         return COMMAND_UNREACHABLE;
     }
     int error;
@@ -244,7 +245,7 @@ int command_status(const struct instance *instance)
     close(socket);
     if (!error)
         return COMMAND_DONE;
-    command_complain(error == EPROTO ? ERR_UNSUPPORTED_VERSION : ERR_UNREACHABLE,
-                     "fabric '%s' does not answer: %s", instance->name, strerror(error));
+    simfabric_complain(error == EPROTO ? ERR_UNSUPPORTED_VERSION : ERR_UNREACHABLE,
+                       "fabric '%s' does not answer: %s", instance->name, strerror(error));
     return COMMAND_UNREACHABLE;
 }

@@ -28,7 +28,7 @@ struct command_up {
 };
 
 /* Says on stderr "simfabric: NAME OF THE ERROR: ...". */
-void command_complain(enum fabric_error error, const char *format, ...)
+void simfabric_complain(enum fabric_error error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Brings the fabric up. Returns once it takes programs and its ports are ACTIVE, or three seconds

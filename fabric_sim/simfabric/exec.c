@@ -187,14 +187,14 @@ static bool set_environment(const struct instance *instance, const char *node, c
 static bool is_fabric_and_node(const struct instance *instance, const char *node, const char *tree)
 {
     if (!instance_is_there(instance) || !instance_runner(instance)) {
-        command_complain(ERR_UNREACHABLE, "fabric '%s' is not up (nobody runs %s)", instance->name,
-                         instance->folder);
+        simfabric_complain(ERR_UNREACHABLE, "fabric '%s' is not up (nobody runs %s)",
+                           instance->name, instance->folder);
         return false;
     }
     if (access(tree, R_OK | X_OK) == 0 && !strchr(node, '/'))
         return true;
-    command_complain(ERR_NOT_FOUND, "fabric '%s' has no node '%s'; `simfabric status` lists them",
-                     instance->name, node);
+    simfabric_complain(ERR_NOT_FOUND, "fabric '%s' has no node '%s'; `simfabric status` lists them",
+                       instance->name, node);
     return false;
 }
 
@@ -204,9 +204,9 @@ static bool is_plugin(const char *plugin)
     int length = snprintf(path, sizeof(path), "%s-rdmav34.so", plugin);
     if ((size_t)length < sizeof(path) && access(path, R_OK) == 0)
         return true;
-    command_complain(ERR_NOT_FOUND,
-                     "there is no verbs plug-in %s; it is built where libibverbs-dev is installed",
-                     path);
+    simfabric_complain(
+        ERR_NOT_FOUND,
+        "there is no verbs plug-in %s; it is built where libibverbs-dev is installed", path);
     return false;
 }
 
@@ -231,12 +231,12 @@ int command_exec(const struct instance *instance, const char *node, const char *
                 (PLANTED(simfabric_kernel_asked) || hide_kernel_devices());
     }
     if (!ready) {
-        command_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", what, strerror(errno));
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", what, strerror(errno));
         return COMMAND_EXEC_FAILED;
     }
     execvp(arguments[0], arguments);
     int error = errno;
-    command_complain(error == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS_DENIED, "%s: %s", arguments[0],
-                     strerror(error));
+    simfabric_complain(error == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS_DENIED, "%s: %s", arguments[0],
+                       strerror(error));
     return error == ENOENT ? 127 : 126;
 }
