@@ -46,6 +46,7 @@ static void finish_put(struct server *s, struct server_transfer *t)
         uint8_t tag[STORE_TAG_BYTES];
         memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
         memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
+        server_note_maker(s, t);
         store_commit(t->lane->store, t->block, tag);
         server_count_transfer(s, t);
     }
@@ -445,9 +446,8 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
         error = server_dc_judge(s, link, t, error, moved_by_oldest(s, t));
     if (error && !t->error)
         t->error = error;
-    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. A
-     * closed transfer had its key taken back: on DC that ends no more than itself. */
-    bool broke = error && own && t->kind != SERVER_PROBE && !(link->dc.used && t->closed) &&
+    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. */
+    bool broke = error && own && t->kind != SERVER_PROBE && server_dc_is_to_blame(link, t, error) &&
                  !(error == ERR_FLUSHED && PLANTED(server_flush_ignored));
     const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
     if (broke)

@@ -17,7 +17,7 @@ struct store_block {
     uint64_t offset, length, hash;
     struct store_block *chain;         /* next in the bucket */
     struct store_block *newer, *older; /* order of last use */
-    uint32_t pins;
+    uint32_t pins, maker;
     bool given;   /* its room is free already */
     bool visible; /* in the index and in the order of use */
     uint8_t key_length;
@@ -370,4 +370,16 @@ const uint8_t *store_tag(const struct store_block *block)
 {
     assert(block);
     return block->tag;
+}
+
+void store_set_maker(struct store_block *block, uint32_t maker)
+{
+    assert(block);
+    block->maker = maker;
+}
+
+uint32_t store_maker(const struct store_block *block)
+{
+    assert(block);
+    return block->maker;
 }

@@ -59,5 +59,9 @@ void *store_data(const struct store *store, const struct store_block *block);
 uint64_t store_offset(const struct store_block *block); /* in the slab */
 uint64_t store_length(const struct store_block *block); /* bytes of the value */
 const uint8_t *store_tag(const struct store_block *block);
+/* A number that the owner keeps with a reservation or a block: under which of its keys the tag was
+ * made. 0 at first, and after a restart. */
+void store_set_maker(struct store_block *block, uint32_t maker);
+uint32_t store_maker(const struct store_block *block);
 
 #endif
