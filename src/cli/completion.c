@@ -29,6 +29,7 @@ static void choices(struct cli *cli, const struct cli_command *c)
 static void objects(struct cli *cli, const char *name, const char *more)
 {
     const char *last = "";
+    assert(cli && name && more);
     cli_print(cli, "    '%s') words=\"", name);
     for (const struct cli_command *c = cli->commands; c->object; c++) {
         if (strcmp(c->object, last) != 0)

@@ -6,6 +6,7 @@
 
 #include "src/cli/commands.h"
 #include "src/cli/parts.h"
+#include "src/cli/progress.h"
 #include "src/cli/work.h"
 #include "src/fabric/planted.h"
 
@@ -19,6 +20,7 @@ struct get {
     struct cli_parts parts;
     uint32_t count, next, open; /* parts; count 0: the value itself */
     enum client_transport transport;
+    struct cli_progress progress;
 };
 
 static void begin(struct cli_work *w)
@@ -56,10 +58,19 @@ static void first(struct cli_work *w, struct get *g, const struct client_complet
     g->size = g->parts.size;
     g->count = cli_parts_count(g->size);
     g->data = malloc((size_t)g->size);
-    if (g->data)
+    if (g->data) {
+        cli_progress_say(&g->progress, w, g->key, 0, g->size);
         go_on(w, g);
-    else
+    } else {
         cli_work_end(w, ERR_RESOURCES_EXHAUSTED);
+    }
+}
+
+/* Bytes; those of the last part are fewer. */
+static uint64_t through(const struct get *g)
+{
+    const uint64_t bytes = (uint64_t)(g->next - g->open) * CLI_PART;
+    return bytes < g->size ? bytes : g->size;
 }
 
 static void completed(struct cli_work *w, const struct client_completion *completion)
@@ -81,6 +92,7 @@ static void completed(struct cli_work *w, const struct client_completion *comple
         cli_work_end(w, ERR_TAG_MISMATCH); /* a part of another file */
         return;
     }
+    cli_progress_say(&g->progress, w, g->key, through(g), g->size);
     go_on(w, g);
     if (!w->done && g->open == 0)
         cli_work_end_by(w, completion);
@@ -109,21 +121,21 @@ static enum cli_exit deliver(struct cli_work *w, const struct get *g)
     }
     enum fabric_error error =
         cli->host->write_file(cli->host->context, path, g->data, (size_t)g->size);
-    if (error) {
-        cli_fail(cli, error, "%s: the file to be written", path);
-        return CLI_CONFIG;
-    }
+    if (error)
+        return cli_fail_file(cli, error, path, "the file to be written");
     if (cli->arguments->json)
-        cli_print_json(cli, json_pack("{s:b, s:s, s:s, s:I, s:s, s:s}", "ok", 1, "op", "get", "key",
-                                      g->key, "bytes", (json_int_t)g->size, "transport", transport,
-                                      "server", w->last.server ? w->last.server : ""));
+        cli_print_json(cli, json_pack("{s:b, s:s, s:o, s:I, s:s, s:o}", "ok", 1, "op", "get", "key",
+                                      net_string(g->key), "bytes", (json_int_t)g->size, "transport",
+                                      transport, "server",
+                                      net_string(w->last.server ? w->last.server : "")));
     else
         cli_say(cli, "%s: %zu bytes read over %s", g->key, (size_t)g->size, transport);
     return CLI_DONE;
 }
 
-static enum cli_exit judge(struct cli_work *w, const struct get *g)
+static enum cli_exit judge(struct cli_work *w, struct get *g)
 {
+    cli_progress_end(&g->progress, w);
     if (w->error)
         return cli_work_fail(w, g->key);
     if (!is_whole(g))

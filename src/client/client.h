@@ -220,6 +220,8 @@ enum client_choice {
 struct client_server {
     uint64_t seed;  /* placement */
     uint32_t lanes; /* as it said last; 0: not yet */
+    enum fabric_error
+        said; /* why there is no connection, as was logged; FABRIC_OK: there was one */
 };
 
 struct client_target {

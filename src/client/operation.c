@@ -394,7 +394,9 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
     op->bound = op->bound || op->doubt;
     if (tell && op->window.id && link->generation == op->generation)
         link->revoked = op->generation;
-    snprintf(op->detail, sizeof op->detail, "%s", detail);
+    op->detail[0] = 0;
+    if (detail[0])
+        snprintf(op->detail, sizeof op->detail, "%s", detail);
     const struct wire_message cancel = {.type = WIRE_CANCEL, .id = op->id};
     fabric_window window = op->window;
     bool was_lending = op->state == CLIENT_LENDING;

@@ -9,6 +9,8 @@
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 
+#define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%[]"
+
 void config_rdma_defaults(struct config_rdma *rdma)
 {
     assert(rdma);
@@ -158,9 +160,10 @@ bool config_read_address(const struct yaml_value *value, const char *what, char 
         return false;
     const char *colon = strrchr(text, ':');
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    const bool odd = text[strspn(text, HOST_CHARACTERS)] && !PLANTED(config_host_any_bytes);
     bool bare_ipv6 = colon && text[0] != '[' && strchr(text, ':') != colon;
-    if (!colon || colon == text || bare_ipv6 || digits == 0 || digits > 5 || colon[1 + digits] ||
-        strtoul(colon + 1, NULL, 10) > 65535) {
+    if (!colon || colon == text || bare_ipv6 || odd || digits == 0 || digits > 5 ||
+        colon[1 + digits] || strtoul(colon + 1, NULL, 10) > 65535) {
         yaml_complain(errors, yaml_mark(value),
                       "%s: found '%.60s'; HOST:PORT or [IPv6]:PORT is expected", what, text);
         return false;

@@ -286,12 +286,27 @@ const struct server_config_ignored *server_config_ignored(const struct server_co
     return NULL;
 }
 
+/* MK-A3: the HTTP end point is on the next port. */
+static bool leaves_admin_port(const struct raw *raw, struct yaml_errors *errors)
+{
+    const char *address = raw->config.address;
+    if (raw->admin_address || strcmp(strrchr(address, ':'), ":65535") != 0 ||
+        PLANTED(config_last_port_taken))
+        return true;
+    yaml_complain(errors, yaml_mark(raw->address),
+                  "address: found '%.60s', after which there is no port for the HTTP end point; "
+                  "set admin.address",
+                  address);
+    return false;
+}
+
 static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_errors *errors)
 {
     struct server_config *c = &raw->config;
     bool ok = check_together(raw, root, errors);
     if (raw->address)
-        ok = config_read_address(raw->address, "address", c->address, errors) && ok;
+        ok = config_read_address(raw->address, "address", c->address, errors) &&
+             leaves_admin_port(raw, errors) && ok;
     if (raw->admin_address)
         ok = config_read_address(raw->admin_address, "address", c->admin_address, errors) && ok;
     if (raw->auth_key)

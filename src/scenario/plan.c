@@ -35,6 +35,10 @@ bool scenario_plan(const struct scenario *scenario, const struct testbed_ops *op
     assert(scenario && ops && out);
     text_add(out, "%s%s%s%s\n", scenario->file, *scenario->cell ? " [" : "", scenario->cell,
              *scenario->cell ? "]" : "");
+    text_add(out, "  takes ");
+    text_add_time(out, scenario->real);
+    text_add(out, " where time is real%s\n",
+             scenario->real > SCENARIO_REAL_LIMIT ? ": only with --slow" : "");
     struct testbed *tb = ops->create(scenario->topology, &made, detail);
     if (!tb) {
         text_add(out, "  is skipped: %s\n", detail);

@@ -201,7 +201,8 @@ bool server_result(struct server *server, struct server_connection *c, uint64_t 
                    enum fabric_error error, const char *detail)
 {
     struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
-    snprintf(m.detail, sizeof m.detail, "%s", detail);
+    if (detail[0])
+        snprintf(m.detail, sizeof m.detail, "%s", detail);
     return server_send(server, c, &m);
 }
 

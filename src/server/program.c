@@ -2,6 +2,7 @@
 #include "src/server/program.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -83,6 +84,10 @@ static enum fabric_error make_lanes(struct server *s)
     s->lane_count = (uint32_t)s->config.lanes;
     for (uint32_t i = 0; i < s->lane_count && !error; i++)
         error = make_store(s, &s->lanes[i]);
+    if (error == ERR_RESOURCES_EXHAUSTED)
+        rail_log(s->fabric, FABRIC_LOG_ERROR,
+                 "resources_exhausted: memory.max_size: %" PRIu64 " bytes cannot be had",
+                 s->config.memory_max_size);
     return error;
 }
 
@@ -145,8 +150,9 @@ static enum fabric_error serve(struct server *s)
         error = fabric_listen(s->fabric, s->config.address, server_cookie(SERVER_LISTENER, 0, 0),
                               &s->listener, s->bound);
         if (error)
-            rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s", error_name(error),
-                     s->config.address);
+            rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s%s", error_name(error),
+                     s->config.address,
+                     error == ERR_INVALID_ARGUMENT ? ", which is no address of this machine" : "");
     }
     if (!error)
         error = server_admin_listen(s);

@@ -2,8 +2,9 @@
 /*
  * MK-A4 by searching: in each world a client puts and gets blocks with deadlines that often pass
  * while the fabric loses, holds up and cuts what is under way; every operation reuses the memory of
- * the one before. Nothing may land after the report: not in a later get, nor in the bytes that a
- * later put hands over. In the end all is healed, and every block that is visible must be whole.
+ * the one before, over RDMA or TCP. Nothing may land after the report: not in a later get, nor in
+ * the bytes that a later put hands over. In the end all is healed, and every block that is visible
+ * must be whole.
  *
  *   revocation FIRST COUNT [VIOLATIONS [TRANSPORT]]
  *
@@ -109,7 +110,7 @@ static void go_on(struct run *r, uint64_t time, bool until_answer)
 
 static void start(struct run *r)
 {
-    static const char *const transports[] = {"auto", "rdma"};
+    static const char *const transports[] = {"auto", "rdma", "tcp"};
     char detail[TESTBED_DETAIL] = "", config[512];
     snprintf(config, sizeof config,
              "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
@@ -118,7 +119,7 @@ static void start(struct run *r)
     must(sim_testbed.node_start(r->tb, "store", &memkv_server_program, config, detail), detail);
     snprintf(config, sizeof config,
              "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\nverify: none\ntransport: %s\n",
-             transports[r->seed & 1]);
+             transports[r->seed % 3]);
     must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail), detail);
     go_on(r, 100 * MS, false);
 }

@@ -39,7 +39,7 @@ static size_t cq_count;
 static struct fake_qp *latest_qp;
 static uint32_t next_number;
 
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+void verbs_fake_say(const char *format, ...)
 {
     size_t length = strlen(verbs_fake.said);
     va_list arguments;
@@ -51,7 +51,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
 /* Counts a set-up verb; true when it shall fail. */
 static bool fails(const char *name)
 {
-    say("%s ", name);
+    verbs_fake_say("%s ", name);
     verbs_fake.verbs++;
     bool named = verbs_fake.fail_name && strcmp(verbs_fake.fail_name, name) == 0;
     if (!named && (!verbs_fake.fail_nth || verbs_fake.verbs != verbs_fake.fail_nth))
@@ -70,7 +70,7 @@ static void *make(size_t size)
 
 static int end(const char *name, void *object)
 {
-    say("%s ", name);
+    verbs_fake_say("%s ", name);
     verbs_fake.live--;
     free(object);
     return 0;
@@ -88,7 +88,7 @@ size_t verbs_fake_count(const char *word)
 
 static int fork_init(void)
 {
-    say("fork_init ");
+    verbs_fake_say("fork_init ");
     return 0;
 }
 
@@ -168,7 +168,7 @@ static int get_async_event(struct ibv_context *of, struct ibv_async_event *event
 
 static void ack_async_event(struct ibv_async_event *event)
 {
-    say("ack_async_event:%d ", (int)event->event_type);
+    verbs_fake_say("ack_async_event:%d ", (int)event->event_type);
 }
 
 /* ------------------------------------------------------------------ memory */
@@ -195,7 +195,7 @@ static struct ibv_mr *reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, 
     struct ibv_mr *mr = make(sizeof(*mr));
     *mr = (struct ibv_mr){.pd = pd, .addr = addr, .length = length};
     mr->lkey = mr->rkey = ++next_number << 8;
-    say("iova:%#llx ", (unsigned long long)iova);
+    verbs_fake_say("iova:%#llx ", (unsigned long long)iova);
     verbs_fake.region = mr;
     verbs_fake.region_access = access;
     return mr;
@@ -224,7 +224,7 @@ static int dealloc_mw(struct ibv_mw *mw)
 static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
     assert(qp && bind->bind_info.mr && bind->send_flags == IBV_SEND_SIGNALED);
-    say("bind_mw:%llu ", (unsigned long long)bind->bind_info.length);
+    verbs_fake_say("bind_mw:%llu ", (unsigned long long)bind->bind_info.length);
     mw->rkey = ibv_inc_rkey(mw->rkey);
     assert(verbs_fake.binding_count < VERBS_FAKE_QUEUE);
     verbs_fake.bindings[verbs_fake.binding_count++] = bind->wr_id;
@@ -311,7 +311,7 @@ static int get_cq_event(struct ibv_comp_channel *of, struct ibv_cq **cq, void **
 static void ack_cq_events(struct ibv_cq *cq, unsigned count)
 {
     assert(cq);
-    say("ack_cq_events:%u ", count);
+    verbs_fake_say("ack_cq_events:%u ", count);
 }
 
 static void put(struct fake_cq *cq, const struct ibv_wc *wc)
@@ -351,7 +351,7 @@ static int req_notify_cq(struct ibv_cq *of, int solicited_only)
         verbs_fake_complete(verbs_fake.complete_when_armed, IBV_WC_SUCCESS);
     verbs_fake.complete_when_armed = 0;
     ((struct fake_cq *)of)->armed = true;
-    say("req_notify_cq ");
+    verbs_fake_say("req_notify_cq ");
     return 0;
 }
 
@@ -372,7 +372,7 @@ static int destroy_srq(struct ibv_srq *srq)
 
 static int keep_receive(struct ibv_recv_wr *wr)
 {
-    say("post_recv ");
+    verbs_fake_say("post_recv ");
     assert(verbs_fake.received_count < VERBS_FAKE_QUEUE);
     verbs_fake.received[verbs_fake.received_count++] = *wr;
     return 0;
@@ -456,62 +456,6 @@ static int destroy_ah(struct ibv_ah *ah)
 
 /* ------------------------------------------------------------------ DC */
 
-static void wr_start(struct ibv_qp_ex *qp)
-{
-    say("wr_start:%d ", qp != NULL);
-}
-
-static void wr_rdma_write(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr)
-{
-    say("wr_rdma_write:%#x:%#llx:wr_flags=%#x ", rkey, (unsigned long long)addr, qp->wr_flags);
-}
-
-static void wr_rdma_write_imm(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr, __be32 imm)
-{
-    say("wr_rdma_write_imm:%#x:%#llx:%#x:%#x ", rkey, (unsigned long long)addr, be32toh(imm),
-        qp->wr_flags);
-}
-
-static void wr_rdma_read(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr)
-{
-    say("wr_rdma_read:%#x:%#llx:%#x ", rkey, (unsigned long long)addr, qp->wr_flags);
-}
-
-static void wr_send(struct ibv_qp_ex *qp)
-{
-    say("wr_send:%#x ", qp->wr_flags);
-}
-
-static void wr_send_imm(struct ibv_qp_ex *qp, __be32 imm)
-{
-    say("wr_send_imm:%#x:%#x ", be32toh(imm), qp->wr_flags);
-}
-
-static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *sges)
-{
-    assert(qp);
-    say("wr_set_sge_list:%zu:%#llx ", count, (unsigned long long)sges[0].addr);
-}
-
-static void wr_set_inline(struct ibv_qp_ex *qp, size_t count, const struct ibv_data_buf *buffers)
-{
-    assert(qp);
-    say("wr_set_inline_data_list:%zu:%zu ", count, buffers[0].length);
-}
-
-static int wr_complete(struct ibv_qp_ex *qp)
-{
-    say("wr_complete ");
-    verbs_fake.sent[verbs_fake.sent_count++] = (struct ibv_send_wr){.wr_id = qp->wr_id};
-    return 0;
-}
-
-static void wr_set_dc_addr(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t dctn, uint64_t key)
-{
-    assert(qp && ah);
-    say("wr_set_dc_addr:%#x:%#llx ", dctn, (unsigned long long)key);
-}
-
 static struct ibv_qp_ex *qp_to_qp_ex(struct ibv_qp *qp)
 {
     return (struct ibv_qp_ex *)qp;
@@ -532,16 +476,7 @@ static struct ibv_qp *create_dc(struct ibv_context *of, struct ibv_qp_init_attr_
     verbs_fake.dc_init = *init;
     verbs_fake.dc = *dv;
     struct fake_qp *qp = (struct fake_qp *)make_qp(init->pd, init->qp_context);
-    qp->ex.wr_start = wr_start;
-    qp->ex.wr_complete = wr_complete;
-    qp->ex.wr_send = wr_send;
-    qp->ex.wr_send_imm = wr_send_imm;
-    qp->ex.wr_rdma_write = wr_rdma_write;
-    qp->ex.wr_rdma_write_imm = wr_rdma_write_imm;
-    qp->ex.wr_rdma_read = wr_rdma_read;
-    qp->ex.wr_set_sge_list = wr_set_sge_list;
-    qp->ex.wr_set_inline_data_list = wr_set_inline;
-    qp->mlx5.wr_set_dc_addr = wr_set_dc_addr;
+    verbs_fake_operations(&qp->ex, &qp->mlx5);
     return &qp->ex.qp_base;
 }
 
@@ -568,7 +503,7 @@ void verbs_fake_event(enum ibv_event_type type)
     assert(written == sizeof(one));
 }
 
-static const struct verbs_calls calls = {
+const struct verbs_calls verbs_fake_calls = {
     .fork_init = fork_init,
     .get_device_list = get_device_list,
     .free_device_list = free_device_list,
@@ -650,90 +585,4 @@ void verbs_fake_reset(void)
     user_cq = bind_cq = NULL;
     latest_qp = NULL;
     next_number = 0;
-}
-
-void verbs_fake_open(struct os_bed *bed)
-{
-    static struct rdma_options chosen;
-    chosen = (struct rdma_options){.calls = &calls};
-    const struct os_fabric_options options = {.part = &rdma_part, .part_context = &chosen};
-    os_bed_open(bed, &options);
-}
-
-fabric_device verbs_fake_device(struct os_bed *bed)
-{
-    fabric_device device = {0};
-    verbs_fake_open(bed);
-    enum fabric_error error = fabric_device_open(bed->f, "mlx5_0", &device);
-    assert(!error);
-    return device;
-}
-
-fabric_qp verbs_fake_rc(struct os_bed *bed, fabric_device device, fabric_cq *cq)
-{
-    fabric_qp qp = {0};
-    enum fabric_error error = fabric_cq_create(bed->f, device, 64, cq);
-    assert(!error);
-    const struct fabric_qp_init init = {.type = FABRIC_QP_RC,
-                                        .send_cq = *cq,
-                                        .recv_cq = *cq,
-                                        .max_send_wr = 8,
-                                        .max_recv_wr = 8,
-                                        .max_send_sge = 2,
-                                        .max_recv_sge = 2,
-                                        .max_inline = 64,
-                                        .cookie = 77};
-    error = fabric_qp_create(bed->f, device, &init, &qp);
-    assert(!error);
-    for (int state = FABRIC_QPS_INIT; state <= FABRIC_QPS_RTS; state++) {
-        error = verbs_fake_move(bed, qp, (enum fabric_qp_state)state);
-        assert(!error);
-    }
-    verbs_fake.said[0] = '\0';
-    return qp;
-}
-
-enum fabric_error verbs_fake_move(struct os_bed *bed, fabric_qp qp, enum fabric_qp_state state)
-{
-    const struct fabric_qp_attr attr = {.state = state,
-                                        .port_num = 1,
-                                        .path_mtu = FABRIC_MTU_2048,
-                                        .av = {.port_num = 1, .dlid = 9},
-                                        .dest_qp_num = 33,
-                                        .access = FABRIC_ACCESS_REMOTE_READ,
-                                        .timeout = 14,
-                                        .retry_cnt = 7,
-                                        .rnr_retry = 6,
-                                        .max_rd_atomic = 4};
-    return fabric_qp_modify(bed->f, qp, &attr);
-}
-
-enum fabric_error verbs_fake_send(struct os_bed *bed, fabric_qp qp, uint64_t wr_id, bool signaled)
-{
-    const struct fabric_send_wr wr = {.wr_id = wr_id,
-                                      .opcode = FABRIC_WR_RDMA_WRITE,
-                                      .flags = signaled ? FABRIC_SEND_SIGNALED : 0};
-    return fabric_qp_post_send(bed->f, qp, &wr);
-}
-
-enum fabric_error verbs_fake_recv(struct os_bed *bed, fabric_qp qp, uint64_t wr_id)
-{
-    const struct fabric_recv_wr wr = {.wr_id = wr_id};
-    return fabric_qp_post_recv(bed->f, qp, &wr);
-}
-
-struct fabric_wc verbs_fake_expect(struct os_bed *bed, uint64_t wr_id, enum fabric_wc_status status)
-{
-    struct fabric_event event;
-    assert_true(os_bed_next(bed, os_bed_now(bed) + OS_BED_PATIENCE, &event));
-    assert_int_equal(event.type, FABRIC_EVENT_COMPLETION);
-    assert_int_equal(event.u.wc.wr_id, wr_id);
-    assert_int_equal(event.u.wc.status, status);
-    return event.u.wc;
-}
-
-bool verbs_fake_idle(struct os_bed *bed)
-{
-    struct fabric_event event;
-    return !os_bed_next(bed, 0, &event);
 }

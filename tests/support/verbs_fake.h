@@ -50,6 +50,7 @@ struct verbs_fake {
 };
 
 extern struct verbs_fake verbs_fake; /* of the running test */
+extern const struct verbs_calls verbs_fake_calls;
 
 /* Forgets everything: an InfiniBand device of one ACTIVE port with LID 5, windows, no DC. */
 void verbs_fake_reset(void);
@@ -77,6 +78,10 @@ void verbs_fake_complete_wc(const struct ibv_wc *wc);
 void verbs_fake_bound(uint64_t wr_id, enum ibv_wc_status status);
 /* An asynchronous event of the device, or of its latest queue pair or completion queue. */
 void verbs_fake_event(enum ibv_event_type type);
+
+/* For the stand-in's own files. */
+__attribute__((format(printf, 1, 2))) void verbs_fake_say(const char *format, ...);
+void verbs_fake_operations(struct ibv_qp_ex *ex, struct mlx5dv_qp_ex *mlx5);
 
 /* How often a word was said. */
 size_t verbs_fake_count(const char *word);
