@@ -210,15 +210,15 @@ static bool is_plugin(const char *plugin)
     return false;
 }
 
-int command_exec(const struct instance *instance, const char *node, const char *plugin,
-                 char *const *arguments)
+int simfabric_exec(const struct instance *instance, const char *node, const char *plugin,
+                   char *const *arguments)
 {
     char tree[PATH], folder[PATH];
     assert(instance && node && plugin && arguments && arguments[0]);
     bool named = instance_tree(instance, node, tree, sizeof(tree));
     snprintf(folder, sizeof(folder), "%s/nodes/%.64s/dev", instance->folder, node);
     if (!named || !is_fabric_and_node(instance, node, tree) || !is_plugin(plugin))
-        return COMMAND_EXEC_FAILED;
+        return SIMFABRIC_EXEC_FAILED;
     const char *what = "a mount namespace";
     bool ready = leave_mounts();
     if (ready) {
@@ -232,7 +232,7 @@ int command_exec(const struct instance *instance, const char *node, const char *
     }
     if (!ready) {
         simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", what, strerror(errno));
-        return COMMAND_EXEC_FAILED;
+        return SIMFABRIC_EXEC_FAILED;
     }
     execvp(arguments[0], arguments);
     int error = errno;
