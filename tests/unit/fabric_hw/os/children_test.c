@@ -114,10 +114,14 @@ static void what_a_child_started_ends_with_it(void **state)
 /* One that has left the group keeps the pipe open for as long as it likes. */
 static void a_child_has_ended_although_another_holds_its_pipe(void **state)
 {
-    char line[128], pid[32];
+    char line[256], pid[32];
     struct remote_input input;
     (void)state;
-    snprintf(line, sizeof(line), "setsid sleep 1000 & echo $! >%s/pid; echo begun", folder);
+    snprintf(
+        line, sizeof(line),
+        "cd %s; setsid sh -c 'echo $$ >pid; exec sleep 1000' & while [ ! -s pid ]; do :; done; "
+        "echo begun",
+        folder);
     int child = start(line);
     expect(REMOTE_SAID, child, "begun");
     host.wait(host.context, host.now(host.context) + 5 * SECOND, &input);
