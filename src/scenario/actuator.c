@@ -27,7 +27,7 @@ bool actuator_is_own(enum testbed_word word)
 
 /* One command; words are separated by single blanks, a word never holds one but in the last
  * argument. */
-static json_t *words_of(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static json_t *words_of(const char *format, va_list arguments)
 {
     char line[512], *rest = line;
     json_t *words = json_array();
