@@ -11,6 +11,7 @@
  * or loses was not acknowledged, and recovery finds it out by checksums.
  *
  * media.c            blocks: save, load, remove; requests and their completions
+ * media_entry.c      who uses a block, and when its room is free again
  * media_journal.c    records: batches, flushes, what is durable
  * media_checkpoint.c the journal written anew in its other half
  * media_open.c       finding, making and judging a medium

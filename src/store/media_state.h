@@ -164,6 +164,8 @@ void media_push(struct media_ops *list, struct media_op *op);
 struct media_op *media_pop(struct media_ops *list);
 /* Ends an op, telling who wants to know. */
 void media_finish(struct media *m, struct media_op *op, enum fabric_error error);
+
+/* ---- media_entry.c */
 struct media_entry *media_entry_new(const struct media_record *record);
 /* From now on the journal holds it. */
 void media_entry_join(struct media *m, struct media_entry *entry);
@@ -172,6 +174,8 @@ void media_entry_join(struct media *m, struct media_entry *entry);
 void media_entry_doom(struct media *m, struct media_entry *entry, uint64_t ends);
 /* Those whose end is durable by now. */
 void media_entries_settle(struct media *m);
+/* All of them: the medium is out. */
+void media_entries_forget(struct media *m);
 
 /* ---- media_journal.c */
 void media_journal_pump(struct media *m);
