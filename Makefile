@@ -27,7 +27,12 @@ ifeq ($(filter $(VARIANT),$(VARIANTS)),)
 $(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
 endif
 
-LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0 libmicrohttpd libmnl liburing
+# Without rdma-core (or with RDMA=no) fabric_hw/rdma is left out, and all that needs it.
+RDMA ?= $(if $(shell $(PKG_CONFIG) --exists libibverbs libmlx5 && echo yes),yes,no)
+WITH_RDMA := $(filter yes,$(RDMA))
+
+LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0 libmicrohttpd libmnl liburing \
+        $(if $(WITH_RDMA),libibverbs libmlx5)
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags $(LIBS) 2>/dev/null)
 LIB_LINK := $(shell $(PKG_CONFIG) --libs $(LIBS) 2>/dev/null)
 TEST_LINK := $(shell $(PKG_CONFIG) --libs cmocka libssl 2>/dev/null)
@@ -35,19 +40,21 @@ MISSING := $(if $(LIB_LINK),,$(LIBS)) $(if $(TEST_LINK),,cmocka libssl)
 
 # Assertions stay on in every variant: nothing here defines NDEBUG.
 # Everything can go into the shared library, which shows nothing but its own functions.
-BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -I. $(OPT_$(VARIANT)) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)
+BASE := -std=c11 -D_POSIX_C_SOURCE=200809L -fPIC -fvisibility=hidden -I. $(OPT_$(VARIANT)) $(if $(WITH_RDMA),-DMEMKV_RDMA) $(WARNINGS) $(LIB_CFLAGS) $(CFLAGS)
 LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
 HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
                  src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c \
-             fabric_hw/os/*.c lib/*.c)
+             fabric_hw/os/*.c $(if $(WITH_RDMA),fabric_hw/rdma/*.c) lib/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
-SUPPORT_SRC := $(wildcard tests/support/*.c)
-CONFORMANCE_SRC := $(wildcard tests/conformance/*.c)
-UNIT_SRC := $(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null))
+NEEDS_RDMA := $(if $(WITH_RDMA),,tests/support/verbs_%.c tests/unit/fabric_hw/rdma/%.c \
+                               tests/show/verbs_%.c tests/conformance/rdma_%.c)
+SUPPORT_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/support/*.c))
+CONFORMANCE_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/conformance/*.c))
+UNIT_SRC := $(filter-out $(NEEDS_RDMA),$(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null)))
 BENCH_SRC := $(wildcard tests/bench/*.c)
-SHOW_SRC := $(wildcard tests/show/*.c)
+SHOW_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/show/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
 ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
            $(BENCH_SRC) $(SHOW_SRC) $(FUZZ_SRC)
@@ -64,6 +71,8 @@ CONFORMANCE_KIT := $(filter-out %_bench.c,$(CONFORMANCE_SRC))
 CONFORMANCE := $(if $(CONFORMANCE_SRC),$(B)/tests/conformance/conformance \
                                        $(B)/tests/conformance/conformance_os)
 TESTS := $(UNIT) $(CONFORMANCE)
+# It needs devices: ci/check-vm runs it where they are.
+CONFORMANCE_RDMA := $(if $(WITH_RDMA),$(B)/tests/conformance/conformance_rdma)
 PLAIN := $(if $(filter release,$(VARIANT)),$(patsubst programs/%.c,build/%,$(PROGRAM_SRC)))
 # The version of the interface is the version of the program; its first number names the library.
 VERSION := $(shell sed -n 's/.*MEMKV_VERSION "\(.*\)"/\1/p' src/config/version.h)
@@ -87,16 +96,21 @@ endif
 .DELETE_ON_ERROR:
 
 # ---- What people type ------------------------------------------------------------------------
-.PHONY: all help tests objects check lint format coverage planted scenarios bench requirements \
+.PHONY: all help tests objects check check-vm lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) ## build programs and library (VARIANT=release|asan|planted|...)
 
-tests: $(TESTS) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
+tests: $(TESTS) $(CONFORMANCE_RDMA) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
 
 check: ## install what is missing, build, run unit tests, conformance and scenarios
 	@ci/deps check
 	@ci/check
+
+REPEAT = 1
+check-vm: ## conformance and scenarios on the kernel's soft-RoCE, in a virtual machine (REPEAT=n)
+	@ci/deps vm
+	@ci/check-vm $(REPEAT)
 
 lint: ## arrows, formatting, sizes, comments, licence lines (ARGS=--selftest tests the rules)
 	@ci/deps lint
@@ -186,6 +200,9 @@ $(B)/sources: FORCE
 
 .PHONY: libraries
 libraries:
+ifeq ($(WITH_RDMA),)
+	@echo "make: without rdma-core (libibverbs, libmlx5) fabric_hw/rdma is left out: no RDMA devices" >&2
+endif
 ifneq ($(strip $(MISSING)),)
 	@echo "make: not found by $(PKG_CONFIG): $(strip $(MISSING))" >&2; \
 	 echo "make: \`ci/deps\` installs them, or type: $$(ci/deps --line)" >&2; exit 1
@@ -239,8 +256,11 @@ $(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 $(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)
 
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
-$(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c)
-$(CONFORMANCE): $(call obj,$(CONFORMANCE_KIT) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources
+$(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c \
+                                               tests/conformance/machine_bench.c)
+$(B)/tests/conformance/conformance_rdma: $(call obj,tests/conformance/rdma_bench.c \
+                                                 tests/conformance/machine_bench.c)
+$(CONFORMANCE) $(CONFORMANCE_RDMA): $(call obj,$(CONFORMANCE_KIT) $(SUPPORT_SRC)) $(HOUSE) $(B)/sources
 	$(call say,LD $@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/error.h"
+#include "lib/part.h"
 #include "src/config/environment.h"
 #include "src/config/key_file.h"
 #include "src/fabric/planted.h"
@@ -80,6 +81,7 @@ static int take_log(struct reading *r, struct lib_options *out)
     if (r->given.log_fd < 0)
         return fail(r, ERR_INVALID_ARGUMENT, "options.log_fd",
                     "it is negative; 0 is standard error, and MEMKV_LOG_NONE writes nothing");
+    out->fabric.part = lib_part();
     out->fabric.log_level = levels[r->given.log_level];
     out->fabric.log_fd = r->given.log_fd ? r->given.log_fd : STDERR_FILENO;
     if (r->given.log_level == MEMKV_LOG_NONE)
@@ -161,17 +163,14 @@ static const char *variable(void *context, const char *name)
 static int complain(struct reading *r)
 {
     char text[YAML_ERROR_TEXT + 32];
-    bool mtu = false;
     assert(r->errors.count > 0);
-    for (size_t i = 0; i < r->errors.count; i++)
-        mtu = mtu || strstr(r->errors.items[i].text, "(mtu_invalid)");
     const char *first = r->errors.items[0].text;
     first += strncmp(first, "--", 2) == 0 ? 2 : 0; /* a setting here is no flag */
     int length = snprintf(text, sizeof text, "%s", first);
     if (r->errors.count > 1)
         snprintf(text + length, sizeof text - (size_t)length, " (and %zu more)",
                  r->errors.count - 1);
-    return fail(r, mtu ? ERR_MTU_INVALID : ERR_CONFIG_INVALID, NULL, text);
+    return fail(r, yaml_errors_error(&r->errors), NULL, text);
 }
 
 static int merge(struct reading *r, const char *text, size_t length, struct client_config *out)

@@ -15,33 +15,13 @@
 #include "fabric_hw/os/notify.h"
 #include "fabric_hw/os/os.h"
 #include "fabric_hw/os/run.h"
+#include "lib/part.h"
 #include "src/cli/cli.h"
 
 static const char *environment(void *context, const char *name)
 {
     (void)context;
     return getenv(name);
-}
-
-static enum fabric_error error_of(int number)
-{
-    switch (number) {
-    case ENOENT:
-    case ENOTDIR:
-        return ERR_NOT_FOUND;
-    case EACCES:
-    case EPERM:
-        return ERR_ACCESS_DENIED;
-    case ENOSPC:
-    case EDQUOT:
-        return ERR_STORE_FULL;
-    case EROFS:
-        return ERR_READ_ONLY;
-    case ENOMEM:
-        return ERR_RESOURCES_EXHAUSTED;
-    default:
-        return ERR_MEDIA_FAILED;
-    }
 }
 
 /* Reads to the end; at most `max` bytes. */
@@ -55,7 +35,7 @@ static enum fabric_error read_all(int fd, size_t max, size_t guess, struct cli_f
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return error_of(errno);
+            return os_io_error(errno);
         if (got == 0)
             break;
         out->length += (size_t)got;
@@ -83,8 +63,8 @@ static enum fabric_error read_file(void *context, const char *path, size_t max,
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     (void)context;
     if (fd < 0)
-        return error_of(errno);
-    enum fabric_error error = fstat(fd, &st) == 0 ? FABRIC_OK : error_of(errno);
+        return os_io_error(errno);
+    enum fabric_error error = fstat(fd, &st) == 0 ? FABRIC_OK : os_io_error(errno);
     if (!error) {
         file.mode = (uint32_t)st.st_mode & 07777;
         file.is_regular = S_ISREG(st.st_mode);
@@ -117,9 +97,9 @@ static enum fabric_error write_in_place(const char *path, const void *data, size
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write_all(fd, data, length);
-    enum fabric_error error = ok ? FABRIC_OK : error_of(errno);
+    enum fabric_error error = ok ? FABRIC_OK : os_io_error(errno);
     if (fd >= 0 && close(fd) != 0 && !error)
-        error = error_of(errno);
+        error = os_io_error(errno);
     return error;
 }
 
@@ -139,11 +119,11 @@ static enum fabric_error write_file(void *context, const char *path, const void 
     umask(mask);
     int fd = mkstemp(name);
     bool ok = fd >= 0 && write_all(fd, data, length) && fchmod(fd, 0666 & ~mask) == 0;
-    enum fabric_error error = ok ? FABRIC_OK : error_of(errno);
+    enum fabric_error error = ok ? FABRIC_OK : os_io_error(errno);
     if (fd >= 0 && close(fd) != 0 && !error)
-        error = error_of(errno);
+        error = os_io_error(errno);
     if (!error && rename(name, path) != 0)
-        error = error_of(errno);
+        error = os_io_error(errno);
     if (fd >= 0 && error)
         unlink(name);
     free(name);
@@ -185,6 +165,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
 static enum fabric_error run(void *context, const struct cli_node *node)
 {
     const struct os_fabric_options options = {
+        .part = lib_part(),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,
         .log_level = node->log_level,
@@ -225,12 +206,24 @@ static void notify(void *context, const char *state)
     (void)os_notify(getenv("NOTIFY_SOCKET"), state); /* a server at a desk has no manager */
 }
 
-static struct fabric *look(void *context)
+static bool has_sys(const char *root)
 {
-    const struct os_fabric_options options = {.log_fd = -1};
-    struct fabric *f = NULL;
+    struct stat st;
+    size_t size = strlen(root) + sizeof "/sys";
+    char *name = malloc(size);
+    if (name)
+        snprintf(name, size, "%s/sys", root);
+    bool there = name && stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+    free(name);
+    return there;
+}
+
+static enum fabric_error look(void *context, const char *sysfs_root, struct fabric **out)
+{
+    const struct os_fabric_options options = {
+        .part = sysfs_root ? NULL : lib_part(), .log_fd = -1, .sysroot = sysfs_root};
     (void)context;
-    return os_fabric_create(&options, &f) ? NULL : f;
+    return sysfs_root && !has_sys(sysfs_root) ? ERR_NOT_FOUND : os_fabric_create(&options, out);
 }
 
 static unsigned terminal_columns(void)

@@ -17,7 +17,12 @@ os_run_tells_without_waking fabric_hw/os/run_test
 os_shutdown_forgotten conformance_os
 os_stream_room_untold conformance_os
 os_stream_talks_after_close fabric_hw/os/keep_test
+os_sysroot_left fabric_hw/os/sysfile_test
 os_sysfile_cut_off fabric_hw/os/sysfile_test
 os_sysfile_writes_anything fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os
 os_notify_abstract_as_path fabric_hw/os/notify_test
+os_log_drops_uncounted unit/fabric_hw/os/log_test
+os_log_raises_sigpipe unit/fabric_hw/os/log_test
+os_log_waits unit/fabric_hw/os/log_test
+os_run_tells_nothing unit/fabric_hw/os/run_test

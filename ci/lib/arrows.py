@@ -26,9 +26,10 @@ MAY_KNOW = {
     "fabric_sim/hca": {"src/fabric", "fabric_sim/world"},
     "fabric_sim": {"src/fabric", "fabric_sim/world", "fabric_sim/hca"},
     "fabric_hw/os": {"src/fabric"},
-    "fabric_hw/rdma": {"src/fabric", "fabric_hw/os"},
+    "fabric_hw/rdma": {"src/fabric"},
     # The client library: the one place but programs/ that puts MemKV and a backend together.
-    "lib": {"include/memkv", "src/fabric", "src/config", "src/rail", "src/client", "fabric_hw/os"},
+    "lib": {"include/memkv", "src/fabric", "src/config", "src/rail", "src/client", "fabric_hw/os",
+            "fabric_hw/rdma"},
     "examples": {"include/memkv"},
 }
 BUILT = ("src/", "fabric_sim/", "fabric_hw/", "lib/")  # whose objects are looked into
@@ -39,7 +40,12 @@ MAY_KNOW["tests"] = _HOUSE
 # Single files that know one thing more: (who, whom).
 EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]"),
               ("fabric_sim/testbed*.[ch]", "src/scenario/topology.[ch]"),  # testbed.h is made of it
-              ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]")]  # for "did you mean"
+              ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]"),  # for "did you mean"
+              ("src/net/*.[ch]", "src/cli/exit.[ch]"),  # its commands end as all of memkv do
+              # A part of an instance knows part.h and what that one promises.
+              ("fabric_hw/rdma/*.[ch]", "fabric_hw/os/part.h"),
+              ("fabric_hw/rdma/*.[ch]", "fabric_hw/os/fabric.c"),
+              ("fabric_hw/rdma/*.[ch]", "fabric_hw/os/loop.c")]
 
 # ---- What src and fabric_sim may need of the system; all else comes through the contract. -------
 _PLAIN_HEADERS = {"assert.h", "ctype.h", "errno.h", "inttypes.h", "limits.h", "stdalign.h",
@@ -62,10 +68,14 @@ _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockop
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
 _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|signalfd|poll"
 _THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
+_SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
-         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlink|scandir(64)?")
+         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
+         r"|scandirat(64)?|syscall")  # openat2 has no function of its own
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
+_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
+         r"|xpg_strerror_r")
 # The client library: a thread, the environment, two files to read; no socket and no clock.
 _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_strerror_r"
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
@@ -80,6 +90,9 @@ HEADERS = {
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
+    "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",
+                                        "pthread.h", "signal.h", "sys/epoll.h", "sys/eventfd.h",
+                                        "sys/resource.h", "unistd.h"},
     "lib": _PLAIN_HEADERS | {"jansson.h", "openssl/crypto.h", "pthread.h", "signal.h",
                              "sys/stat.h", "unistd.h"},
     "examples": _PLAIN_HEADERS | {"memkv/memkv.h"},  # what everybody has
@@ -90,7 +103,8 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
-    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "fabric_hw/rdma": [_PLAIN, _RDMA, _THREADS, r"eventfd|read|write|close"],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }
 

@@ -7,9 +7,9 @@ import re
 import subprocess
 import tempfile
 import threading
-from pathlib import Path
 
 import proc
+import sysfs
 
 _GOOD = "network:\n  address: 127.0.0.1:0\n  auth_key_file: examples/auth.key\n"
 
@@ -94,12 +94,9 @@ def trees(bad, names):
     """net show on each; a file that could not be used is named, and the rest is shown."""
     count = named = 0
     for name in names:
-        text = (proc.ROOT / "tests/net/trees" / name / "tree").read_text()
-        for what, description in _variants(text):
-            with tempfile.NamedTemporaryFile("w", prefix="tree-") as file:
-                file.write(description)
-                file.flush()
-                code, said, seconds, _ = _run(["build/release/tests/show/net", "show", file.name])
+        for what, description in _variants(sysfs.description(name)):
+            with sysfs.planted(description) as root:
+                code, said, seconds, _ = _run(sysfs.command(root, "net", "show"))
             count += 1
             named += code == 3
             fits = code in (0, 8) or (code == 3 and "system file" in said)

@@ -27,6 +27,7 @@ class Report:
         self.name = name
         self.passed = self.failed = self.skipped = 0
         self.reasons = []
+        self.skips = []  # "NAME: why"
         self.output = ""
 
     def fail(self, reason):
@@ -73,16 +74,20 @@ def _last_words(ran):
 
 def _read_tap(report, out):
     """Counts results; returns (tests finished in order, tests planned)."""
-    finished, planned = [], 0
+    finished, planned, remarks = [], 0, []
     for line in out.split("\n"):
         plan, result = _PLAN.match(line), _RESULT.match(line)
         if plan:
             planned += int(plan.group(1))
+        if line.startswith("# ") and not line.startswith("# ok - "):
+            remarks.append(line[2:].strip())
         if not result:
             continue
         finished.append(result.group(2) or result.group(3))
+        why, remarks = remarks, []
         if result.group(3) is not None:
             report.skipped += 1
+            report.skips.append(f"{result.group(3)}: {', '.join(why) or 'it does not say why'}")
         elif result.group(1) == "ok":
             report.passed += 1
         else:
@@ -93,7 +98,8 @@ def _read_tap(report, out):
 def run_program(program, timeout=300, env=None):
     """Runs one cmocka program. A crash, a hang, no test at all: each is a failure with a name."""
     report = Report(short_name(program))
-    ran = proc.run([program], timeout=timeout, env={**ENV, **(env or {})})
+    # In one stream, so that why a test was skipped stands before its result.
+    ran = proc.run(["sh", "-c", 'exec "$0" 2>&1', program], timeout=timeout, env={**ENV, **(env or {})})
     report.output = ran.out + ran.err
     finished, planned = _read_tap(report, ran.out)
     if ran.status is None:

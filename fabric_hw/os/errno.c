@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
+#include "fabric_hw/os/os.h"
 #include "fabric_hw/os/state.h"
 
 struct entry {
@@ -19,7 +20,6 @@ static const struct entry entries[] = {
     {EACCES, ERR_ACCESS_DENIED},
     {EPERM, ERR_ACCESS_DENIED},
     {EBUSY, ERR_BUSY},
-    {EWOULDBLOCK, ERR_BUSY},
     {ETXTBSY, ERR_BUSY},
     {EFBIG, ERR_TOO_LARGE},
     {ENOSPC, ERR_STORE_FULL},
@@ -61,4 +61,24 @@ enum fabric_error os_error(int number)
             return entries[i].error;
     }
     return ERR_INTERNAL;
+}
+
+enum fabric_error os_io_error(int number)
+{
+    enum fabric_error error = os_error(number);
+    switch (error) {
+    case ERR_NOT_FOUND:
+    case ERR_EXISTS:
+    case ERR_ACCESS_DENIED:
+    case ERR_BUSY:
+    case ERR_TOO_LARGE:
+    case ERR_STORE_FULL:
+    case ERR_READ_ONLY:
+    case ERR_INVALID_ARGUMENT:
+    case ERR_NOT_SUPPORTED:
+    case ERR_RESOURCES_EXHAUSTED:
+        return error;
+    default:
+        return ERR_MEDIA_FAILED;
+    }
 }

@@ -55,11 +55,10 @@ void os_io_drop(struct os_request *request);
 
 /* io_work.c: carries out any request, waiting as long as it takes; the job's work function. */
 void os_io_work(struct os_job *job);
-/* The names in a folder, each ending in NUL, sorted by byte value. Errors: as os_io_error, and
- * too_large when they do not fit, with nothing written. */
-enum fabric_error os_list_folder(const char *path, char *buf, size_t capacity, size_t *length);
-/* The error of a storage request for an errno. */
-enum fabric_error os_io_error(int number);
+/* The names in a folder, each ending in NUL, sorted by byte value; a relative path begins at the
+ * folder `at`. Errors: as os_io_error, and too_large when they do not fit, with nothing written. */
+enum fabric_error os_list_folder(int at, const char *path, char *buf, size_t capacity,
+                                 size_t *length);
 
 /* ring.c: null where the system refuses; says so by name. */
 struct os_ring *os_ring_create(struct os_io *io);

@@ -20,26 +20,6 @@
 #define NEW_FILE 0640
 #define NEW_FOLDER 0750
 
-enum fabric_error os_io_error(int number)
-{
-    enum fabric_error error = os_error(number);
-    switch (error) {
-    case ERR_NOT_FOUND:
-    case ERR_EXISTS:
-    case ERR_ACCESS_DENIED:
-    case ERR_BUSY:
-    case ERR_TOO_LARGE:
-    case ERR_STORE_FULL:
-    case ERR_READ_ONLY:
-    case ERR_INVALID_ARGUMENT:
-    case ERR_NOT_SUPPORTED:
-    case ERR_RESOURCES_EXHAUSTED:
-        return error;
-    default:
-        return ERR_MEDIA_FAILED;
-    }
-}
-
 static enum fabric_error result(int returned)
 {
     return returned < 0 ? os_io_error(errno) : FABRIC_OK;
@@ -64,9 +44,9 @@ static enum fabric_error open_file(struct os_request *request)
     if (fd < 0)
         return os_io_error(errno);
     if (flags & FABRIC_IO_LOCK && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        int number = errno;
+        enum fabric_error error = errno == EWOULDBLOCK ? ERR_BUSY : os_io_error(errno);
         close(fd);
-        return os_io_error(number);
+        return error;
     }
     request->fd = fd;
     return FABRIC_OK;
@@ -163,12 +143,13 @@ static int by_bytes(const struct dirent **a, const struct dirent **b)
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-enum fabric_error os_list_folder(const char *path, char *buf, size_t capacity, size_t *length)
+enum fabric_error os_list_folder(int at, const char *path, char *buf, size_t capacity,
+                                 size_t *length)
 {
     struct dirent **entries = NULL;
     size_t used = 0;
     bool fits = true;
-    int count = scandir(path, &entries, is_name, by_bytes);
+    int count = scandirat(at, path, &entries, is_name, by_bytes);
     if (count < 0)
         return os_io_error(errno);
     for (int i = 0; i < count; i++)
@@ -190,8 +171,8 @@ enum fabric_error os_list_folder(const char *path, char *buf, size_t capacity, s
 static enum fabric_error list(struct os_request *request)
 {
     size_t length = 0;
-    enum fabric_error error =
-        os_list_folder(request->what.path, request->what.buf, request->what.length, &length);
+    enum fabric_error error = os_list_folder(AT_FDCWD, request->what.path, request->what.buf,
+                                             request->what.length, &length);
     request->length = length;
     return error;
 }

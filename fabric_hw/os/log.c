@@ -3,6 +3,10 @@
  * lines of several threads and processes do not mix. */
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,18 +37,72 @@ void os_fabric_set_log_level(struct fabric *f, enum fabric_log_level level)
     os_of(f)->log.level = level;
 }
 
-/* A reader that is gone or slow costs a line, never the program. */
-static void write_line(int fd, const char *line, size_t length)
+/* A write to a pipe without a reader raises SIGPIPE in this thread, whose owner may not have asked
+ * for it: it is held off, and taken away when it was not there before. */
+struct held {
+    sigset_t before;
+    bool pending;
+};
+
+static void hold_sigpipe(struct held *held)
 {
-    while (length > 0) {
-        ssize_t written = write(fd, line, length);
-        if (written < 0 && errno == EINTR)
+    sigset_t pipe, pending;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    sigpending(&pending);
+    held->pending = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe, &held->before);
+}
+
+static void release_sigpipe(const struct held *held)
+{
+    const struct timespec at_once = {0};
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    if (!held->pending && !PLANTED(os_log_raises_sigpipe))
+        sigtimedwait(&pipe, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &held->before, NULL);
+}
+
+/* Whether a piece of at most PIPE_BUF bytes can be written without waiting. */
+static bool has_room(int fd)
+{
+    struct pollfd watched = {.fd = fd, .events = POLLOUT};
+    return PLANTED(os_log_waits) || (poll(&watched, 1, 0) == 1 && (watched.revents & POLLOUT));
+}
+
+/* False when not all of it was written. */
+static bool write_all(int fd, const char *line, size_t length, size_t *written)
+{
+    *written = 0;
+    while (*written < length) {
+        size_t left = length - *written;
+        if (!has_room(fd))
+            return false;
+        ssize_t got = write(fd, line + *written, left < PIPE_BUF ? left : PIPE_BUF);
+        if (got < 0 && errno == EINTR)
             continue;
-        if (written <= 0)
-            return;
-        line += written;
-        length -= (size_t)written;
+        if (got <= 0)
+            return false;
+        *written += (size_t)got;
     }
+    return true;
+}
+
+/* A reader that is gone or slow costs lines, which are counted, and neither time nor the program.
+ */
+static void write_line(struct os_log *log, const char *line, size_t length)
+{
+    struct held held;
+    size_t written = 0, ignored;
+    hold_sigpipe(&held);
+    bool whole = !log->torn || write_all(log->fd, "\n", 1, &ignored);
+    log->torn = log->torn && !whole;
+    whole = whole && write_all(log->fd, line, length, &written);
+    log->torn = log->torn || (!whole && written > 0);
+    log->dropped += whole || PLANTED(os_log_drops_uncounted) ? 0 : 1;
+    release_sigpipe(&held);
 }
 
 /* "2026-11-30T09:00:00.123Z" */
@@ -73,7 +131,7 @@ static json_t *as_string(const char *line)
     return json_string(plain);
 }
 
-static void write_json(int fd, enum fabric_log_level level, const char *line)
+static void write_json(struct os_log *log, enum fabric_log_level level, const char *line)
 {
     char time[STAMP];
     stamp(time);
@@ -88,11 +146,11 @@ static void write_json(int fd, enum fabric_log_level level, const char *line)
         return;
     }
     memcpy(whole + length, "\n", 2);
-    write_line(fd, whole, length + 1);
+    write_line(log, whole, length + 1);
     free(whole);
 }
 
-static void write_text(int fd, enum fabric_log_level level, const char *line)
+static void write_text(struct os_log *log, enum fabric_log_level level, const char *line)
 {
     char time[STAMP], text[LINE_MAX_BYTES + 64];
     stamp(time);
@@ -102,18 +160,30 @@ static void write_text(int fd, enum fabric_log_level level, const char *line)
         if (((unsigned char)text[i] < ' ' || text[i] == 0x7f) && !PLANTED(os_log_control_bytes))
             text[i] = '?';
     }
-    write_line(fd, text, (size_t)length);
+    write_line(log, text, (size_t)length);
+}
+
+static void put(struct os_log *log, enum fabric_log_level level, const char *line)
+{
+    if (log->json)
+        write_json(log, level, line);
+    else
+        write_text(log, level, line);
 }
 
 enum fabric_error os_log(struct fabric *f, enum fabric_log_level level, const char *line)
 {
-    const struct os_log *log = &os_of(f)->log;
+    struct os_log *log = &os_of(f)->log;
     if (log->fd < 0 || (level < log->level && !PLANTED(os_log_all_levels)))
         return FABRIC_OK;
-    if (log->json)
-        write_json(log->fd, level, line);
-    else
-        write_text(log->fd, level, line);
+    if (log->dropped > 0 && has_room(log->fd)) {
+        char lost[80];
+        snprintf(lost, sizeof(lost), "%llu log lines were lost: their reader was slow or gone",
+                 (unsigned long long)log->dropped);
+        log->dropped = 0;
+        put(log, FABRIC_LOG_WARN, lost);
+    }
+    put(log, level, line);
     return FABRIC_OK;
 }
 

@@ -40,6 +40,10 @@ enum fabric_error os_fabric_create(const struct os_fabric_options *options, stru
  * it belongs to `f`, which is no layer over one. From the first call on timers arm it too. */
 int os_fabric_descriptor(struct fabric *f);
 
+/* The error of storage for an errno, also for files that a program reads by itself: those of
+ * io_submit and IO_DONE. */
+enum fabric_error os_io_error(int number);
+
 /* From which level on lines are written. */
 void os_fabric_set_log_level(struct fabric *f, enum fabric_log_level level);
 

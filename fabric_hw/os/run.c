@@ -113,6 +113,13 @@ static bool start_listening(struct os_run *run)
 
 /* ------------------------------------------------------------------ the program */
 
+/* It may tell a new key. */
+static void command_free(struct command *command)
+{
+    explicit_bzero(command->json, strlen(command->json));
+    free(command);
+}
+
 static void release(struct os_run *run)
 {
     if (run->init.signal)
@@ -120,7 +127,7 @@ static void release(struct os_run *run)
     while (run->commands) {
         struct command *command = run->commands;
         run->commands = command->next;
-        free(command);
+        command_free(command);
     }
     pthread_mutex_destroy(&run->lock);
     free(run);
@@ -223,7 +230,7 @@ static bool take_signals(struct os_run *run)
     enum os_run_signal heard;
     while (take_signal(run, &heard)) {
         const char *json = run->init.signal(run->init.context, heard);
-        if (!json || !queue_command(run, json))
+        if (!json || ((*json || PLANTED(os_run_tells_nothing)) && !queue_command(run, json)))
             return false;
     }
     return true;
@@ -235,7 +242,7 @@ static bool take_commands(struct os_run *run)
     struct command *command;
     while (!is_done(run) && (command = take_command(run)) != NULL) {
         run->init.program->command(run->state, command->json);
-        free(command);
+        command_free(command);
     }
     return !is_done(run);
 }

@@ -38,8 +38,9 @@ struct os_run_init {
     struct fabric_report_sink sink; /* called in the loop's thread, also during the start */
     /* Whether the run is to end now; asked before it waits and after every command. Null: never. */
     bool (*done)(void *context);
-    /* A signal came: how the program is told, one line for its command, which is copied; null: the
-     * run ends at once. A null function: signals keep their usual effect. */
+    /* A signal came: how the program is told, one line for its command, which is copied; "": there
+     * is nothing to tell; null: the run ends at once. A null function: signals keep their usual
+     * effect. */
     const char *(*signal)(void *context, enum os_run_signal signal);
     void *context; /* of the two above */
 };

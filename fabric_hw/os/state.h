@@ -33,6 +33,8 @@ struct os_wake {
 struct os_log {
     int fd;
     bool json;
+    uint64_t dropped; /* lines since the last that was written */
+    bool torn;        /* of the last line only the beginning was written */
     enum fabric_log_level level;
 };
 

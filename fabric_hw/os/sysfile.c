@@ -3,32 +3,50 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "fabric_hw/os/io.h"
 #include "src/fabric/ipoib.h"
 #include "src/fabric/planted.h"
 
-#define ROOTED (FABRIC_PATH_MAX + 4096)
 #define NET "/sys/class/net/"
 
-/* The path on this machine; false when it does not fit. */
-static bool root(struct fabric *f, const char *path, char out[ROOTED])
+/* Opens a path on this machine. Under a root folder nothing leads out of it, no link and no "..":
+ * what is written must not be this machine's own. */
+static int open_path(struct fabric *f, const char *path, int flags)
 {
-    int length = snprintf(out, ROOTED, "%s%s", os_of(f)->sysroot, path);
-    return length > 0 && length < ROOTED;
+    const char *sysroot = os_of(f)->sysroot;
+    if (sysroot[0] == '\0')
+        return open(path, flags | O_CLOEXEC);
+    int folder = open(sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    const bool leaves = PLANTED(os_sysroot_left);
+    const struct open_how how = {.flags = (uint64_t)(unsigned)(flags | O_CLOEXEC),
+                                 .resolve = leaves ? 0 : RESOLVE_IN_ROOT};
+    int fd = (int)syscall(SYS_openat2, folder, path + leaves, &how, sizeof(how)), saved = errno;
+    close(folder);
+    errno = saved;
+    return fd;
+}
+
+/* What the contract names for system files. */
+static enum fabric_error sys_kind(enum fabric_error error)
+{
+    bool named = error == ERR_NOT_FOUND || error == ERR_ACCESS_DENIED || error == ERR_READ_ONLY ||
+                 error == ERR_INVALID_ARGUMENT || error == ERR_RESOURCES_EXHAUSTED;
+    return named || !error || error == ERR_TOO_LARGE ? error : ERR_NOT_SUPPORTED;
 }
 
 static enum fabric_error sys_error(int number)
 {
-    enum fabric_error error = os_error(number);
-    bool named = error == ERR_NOT_FOUND || error == ERR_ACCESS_DENIED || error == ERR_READ_ONLY ||
-                 error == ERR_INVALID_ARGUMENT || error == ERR_RESOURCES_EXHAUSTED;
-    return named ? error : ERR_NOT_SUPPORTED;
+    return sys_kind(os_error(number));
 }
 
 /* Up to `capacity` bytes; *length is capacity + 1 when there are more. */
@@ -52,11 +70,8 @@ static enum fabric_error read_whole(int fd, char *buf, size_t capacity, size_t *
 enum fabric_error os_sysfile_read(struct fabric *f, const char *path, void *buf, size_t capacity,
                                   size_t *length)
 {
-    char rooted[ROOTED];
     size_t got = 0;
-    if (!root(f, path, rooted))
-        return ERR_NOT_FOUND;
-    int fd = open(rooted, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe there must not hold us up */
+    int fd = open_path(f, path, O_RDONLY | O_NONBLOCK); /* a pipe there must not hold us up */
     if (fd < 0)
         return sys_error(errno);
     char *text = malloc(capacity + 1); /* nothing is written unless all of it fits */
@@ -76,20 +91,25 @@ enum fabric_error os_sysfile_read(struct fabric *f, const char *path, void *buf,
 enum fabric_error os_sysfile_list(struct fabric *f, const char *path, void *buf, size_t capacity,
                                   size_t *length)
 {
-    char rooted[ROOTED];
-    if (!root(f, path, rooted))
-        return ERR_NOT_FOUND;
-    return os_list_folder(rooted, buf, capacity, length);
+    int folder = open_path(f, path, O_RDONLY | O_DIRECTORY);
+    if (folder < 0)
+        return sys_error(errno);
+    enum fabric_error error = sys_kind(os_list_folder(folder, ".", buf, capacity, length));
+    close(folder);
+    return error;
 }
 
 enum fabric_error os_sysfile_link(struct fabric *f, const char *path, char *buf, size_t capacity)
 {
-    char rooted[ROOTED], target[4096];
-    if (!root(f, path, rooted))
-        return ERR_NOT_FOUND;
-    ssize_t length = readlink(rooted, target, sizeof(target));
-    if (length < 0)
-        return errno == EINVAL ? ERR_NOT_FOUND : sys_error(errno); /* EINVAL: it is no link */
+    char target[4096];
+    int fd = open_path(f, path, O_PATH | O_NOFOLLOW);
+    if (fd < 0)
+        return sys_error(errno);
+    ssize_t length = readlinkat(fd, "", target, sizeof(target));
+    int failed = length < 0 ? errno : 0;
+    close(fd);
+    if (failed) /* ENOENT, EINVAL: it is no link */
+        return failed == EINVAL || failed == ENOENT ? ERR_NOT_FOUND : sys_error(failed);
     if ((size_t)length >= capacity || (size_t)length == sizeof(target))
         return ERR_TOO_LARGE;
     memcpy(buf, target, (size_t)length);
@@ -114,18 +134,25 @@ static bool may_write(struct fabric *f, const char *path)
     return strtoul(text, NULL, 10) == IPOIB_TYPE;
 }
 
+/* The file, for writing. Files of folders are cut; those of the kernel need not be. */
+static int open_for_writing(struct fabric *f, const char *path)
+{
+    const int cut = os_of(f)->sysroot[0] ? O_TRUNC : 0;
+    return open_path(f, path, O_WRONLY | O_NONBLOCK | cut);
+}
+
 enum fabric_error os_sysfile_write(struct fabric *f, const char *path, const void *data,
                                    size_t length)
 {
-    char rooted[ROOTED];
     struct stat about;
-    if (!root(f, path, rooted))
-        return ERR_NOT_FOUND;
-    if (stat(rooted, &about) < 0)
+    int fd = open_path(f, path, O_PATH);
+    if (fd < 0)
         return sys_error(errno);
-    if (!may_write(f, path) && !PLANTED(os_sysfile_writes_anything))
+    bool regular = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    close(fd);
+    if ((!regular || !may_write(f, path)) && !PLANTED(os_sysfile_writes_anything))
         return ERR_ACCESS_DENIED;
-    int fd = open(rooted, O_WRONLY | O_CLOEXEC | (os_of(f)->sysroot[0] ? O_TRUNC : 0));
+    fd = open_for_writing(f, path);
     if (fd < 0)
         return sys_error(errno);
     ssize_t written;

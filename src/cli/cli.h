@@ -37,8 +37,8 @@ struct cli_node {
     struct fabric_report_sink sink;
     /* Whether it is to end now. Asked after every event. */
     bool (*done)(void *context);
-    /* A signal came: how the program is told, as one line of JSON for its command; null: it is to
-     * end at once. */
+    /* A signal came: how the program is told, as one line of JSON for its command; "": there is
+     * nothing to tell; null: it is to end at once. */
     const char *(*signal)(void *context, int cli_signal);
     void *context; /* of the two above */
     enum fabric_log_level log_level;
@@ -59,8 +59,8 @@ struct cli_host {
     void *context;    /* of what follows */
     /* A variable of the environment, null when it is not set. */
     const char *(*environment)(void *context, const char *name);
-    /* At most `max` bytes; not_found, access_denied, too_large, media_failed. "-" is standard
-     * input. */
+    /* At most `max` bytes; not_found, access_denied, too_large, invalid_argument (a folder),
+     * media_failed. "-" is standard input. */
     enum fabric_error (*read_file)(void *context, const char *path, size_t max,
                                    struct cli_file *out);
     /* All or nothing: a file is there under its name only when it is whole. */
@@ -71,9 +71,10 @@ struct cli_host {
     enum fabric_error (*run)(void *context, const struct cli_node *node);
     /* From which level on the node that runs logs. */
     void (*log_level)(void *context, enum fabric_log_level level);
-    /* A fabric to look around with: system files and devices. Null: none. The caller destroys it.
-     */
-    struct fabric *(*look)(void *context);
+    /* A fabric to look around with: system files and devices; with `sysfs_root` the files below
+     * that folder in place of this machine's, and no device. The caller destroys it. not_found: the
+     * folder holds no sys; resources_exhausted. */
+    enum fabric_error (*look)(void *context, const char *sysfs_root, struct fabric **out);
     /* Tells the service manager, where there is one, how far the server is, as in "READY=1". */
     void (*notify)(void *context, const char *state);
 };

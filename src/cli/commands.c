@@ -68,6 +68,12 @@ static const struct cli_option start_options[] = {
     {.name = NULL},
 };
 
+#define SYSFS_ROOT                                                                                 \
+    {                                                                                              \
+        .name = "sysfs-root", .value = "DIR",                                                      \
+        .help = "a folder that stands for /: DIR/sys and DIR/dev instead of this machine's"        \
+    }
+
 static const struct cli_option show_options[] = {
     {.name = "device", .value = "NAME[:PORT]", .help = "only this one"},
     {.name = "config",
@@ -75,6 +81,7 @@ static const struct cli_option show_options[] = {
      .help = "judge by the settings of this server configuration"},
     SET_OPTION,
     {.name = "watch", .value = "TIME", .help = "read the counters twice, so far apart, such as 5s"},
+    SYSFS_ROOT,
     {.name = NULL},
 };
 
@@ -83,7 +90,9 @@ static const struct cli_option ipoib_options[] = {
     {.name = "connected", .help = "connected mode, which allows an MTU of 65520"},
     {.name = "mtu", .value = "BYTES", .help = "the MTU afterwards"},
     {.name = "apply", .help = "do it; otherwise only what would be done is shown"},
-    {.name = "persist", .help = "print the udev rules that make it last"},
+    {.name = "persist",
+     .help = "print the udev rules that make it last; with --apply install them"},
+    SYSFS_ROOT,
     {.name = NULL},
 };
 
@@ -187,7 +196,9 @@ const struct cli_command cli_commands[] = {
      .summary = "mode and MTU of an IPoIB interface",
      .about =
          "Shows what would be done: the mode before the MTU, because the mode sets the MTU too. "
-         "--apply does it, --persist prints udev rules.",
+         "--apply does it, --persist prints udev rules in both forms, together they install them. "
+         "With "
+         "--sysfs-root nothing outside of that folder is touched.",
      .examples = EXAMPLES("memkv net ipoib --interface ib0",
                           "memkv net ipoib --interface ib0 --connected --mtu 65520 --apply"),
      .options = ipoib_options,

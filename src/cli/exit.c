@@ -43,7 +43,10 @@ static enum cli_exit of_operation(enum fabric_error error)
         return CLI_INTERRUPTED;
     case ERR_ACCESS_DENIED:
     case ERR_EXISTS:
+    case ERR_SYSFILE_INVALID:
         return CLI_CONFIG;
+    case ERR_NOT_SUPPORTED:
+        return CLI_FABRIC;
     case ERR_INVALID_ARGUMENT:
         return CLI_USAGE;
     default:

@@ -100,7 +100,7 @@ static enum cli_exit deliver(struct cli_work *w, const struct get *g)
 {
     struct cli *cli = w->cli;
     const char *path = cli->arguments->operands[1];
-    const char *transport = g->transport == CLIENT_OVER_RC ? "rc" : "tcp";
+    const char *transport = client_transport_name(g->transport);
     if (strcmp(path, "-") == 0) {
         if (cli->arguments->json)
             return cli_usage(cli, "get: --json and the value do not share standard output");

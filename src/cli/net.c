@@ -7,13 +7,9 @@
 #include "src/cli/commands.h"
 #include "src/cli/settings.h"
 #include "src/config/yaml_edit.h"
+#include "src/fabric/planted.h"
 #include "src/net/ipoib.h"
 #include "src/net/show.h"
-
-static void write_to(void *context, const char *bytes, size_t length)
-{
-    fwrite(bytes, 1, length, context);
-}
 
 /* A value as the configuration's readers take it; null after the complaint was said. */
 static struct yaml_tree *value_of(struct cli *cli, const char *option, const char **given)
@@ -86,14 +82,21 @@ static enum cli_exit read_device(struct cli *cli, struct config_device *out)
 static enum cli_exit look(struct cli *cli, const struct net_show_options *show,
                           const struct net_ipoib_options *ipoib)
 {
-    const struct net_output out = {cli->host->out, write_to}, talk = {cli->host->err, write_to};
-    struct fabric *f = cli->host->look(cli->host->context);
-    if (!f)
-        return cli_fail(cli, ERR_RESOURCES_EXHAUSTED, "the system gives no fabric");
-    enum net_exit end =
+    const struct net_output out = cli_output(cli->host->out), talk = cli_output(cli->host->err);
+    const char *root = cli_value(cli->arguments, "sysfs-root");
+    struct fabric *f = NULL;
+    enum fabric_error error =
+        cli->host->look(cli->host->context, PLANTED(cli_sysfs_root_ignored) ? NULL : root, &f);
+    if (root && error == ERR_NOT_FOUND)
+        return cli_fail(cli, ERR_CONFIG_INVALID,
+                        "--sysfs-root %s: found no folder %s/sys; what stands for / is expected",
+                        root, root);
+    if (error)
+        return cli_fail(cli, error, "the system gives no fabric");
+    enum cli_exit code =
         show ? net_show_run(f, show, &out, &talk) : net_ipoib_run(f, ipoib, &out, &talk);
     fabric_destroy(f);
-    return (enum cli_exit)end; /* the codes of src/net are some of ours */
+    return code;
 }
 
 static enum cli_exit show(struct cli *cli, struct net_show_options *options)
@@ -144,10 +147,14 @@ enum cli_exit cli_run_net_ipoib(struct cli *cli)
         .json = a->json,
         .pretty = a->pretty,
     };
+    const struct net_installer installer = {cli->host->context, cli->host->write_file};
     enum cli_exit code = read_mtu(cli, &options.mtu);
     if (code != CLI_DONE)
         return code;
     if (!options.interface)
         return cli_usage(cli, "net ipoib: --interface NAME is expected; memkv net show lists them");
+    if (!cli_value(a, "sysfs-root") ||
+        PLANTED(cli_root_installs)) /* which stands for another machine */
+        options.installer = &installer;
     return look(cli, NULL, &options);
 }

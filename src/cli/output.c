@@ -20,14 +20,21 @@ void cli_print(struct cli *cli, const char *format, ...)
     va_end(args);
 }
 
+static void write_to(void *context, const char *bytes, size_t length)
+{
+    fwrite(bytes, 1, length, context);
+}
+
+struct net_output cli_output(FILE *file)
+{
+    assert(file);
+    return (struct net_output){file, write_to};
+}
+
 void cli_print_json(struct cli *cli, json_t *object)
 {
-    assert(cli && object);
-    char *text = json_dumps(object, cli->arguments->pretty ? JSON_INDENT(2) : JSON_COMPACT);
-    if (text)
-        fprintf(cli->host->out, "%s\n", text);
-    free(text);
-    json_decref(object);
+    const struct net_output out = cli_output(cli->host->out);
+    net_print_json(&out, object, cli->arguments->pretty);
 }
 
 void cli_say(struct cli *cli, const char *format, ...)
@@ -41,17 +48,14 @@ void cli_say(struct cli *cli, const char *format, ...)
     fprintf(cli->host->err, "\n");
 }
 
-static void print_error(struct cli *cli, const char *name, const char *detail,
-                        const struct error_info *info, enum cli_exit code)
+/* Takes the reference. */
+static void print_error(struct cli *cli, json_t *error)
 {
-    json_t *error = json_pack("{s:s, s:s, s:i}", "name", name, "detail", detail, "exit", (int)code);
     assert(error);
-    if (info) {
-        json_object_set_new(error, "text", json_string(info->text));
-        json_object_set_new(error, "cause", json_string(info->cause));
-        json_object_set_new(error, "fix", json_string(info->fix));
-    }
-    cli_print_json(cli, json_pack("{s:b, s:o}", "ok", 0, "error", error));
+    if (cli->arguments->json)
+        cli_print_json(cli, json_pack("{s:b, s:o}", "ok", 0, "error", error));
+    else
+        json_decref(error);
 }
 
 enum cli_exit cli_fail(struct cli *cli, enum fabric_error error, const char *format, ...)
@@ -68,8 +72,7 @@ enum cli_exit cli_fail(struct cli *cli, enum fabric_error error, const char *for
     cli_wrap(cli->host->err, info->text, 11, cli->host->columns);
     fprintf(cli->host->err, "  to do:   ");
     cli_wrap(cli->host->err, info->fix, 11, cli->host->columns);
-    if (cli->arguments->json)
-        print_error(cli, info->name, detail, info, cli_exit_of(error));
+    print_error(cli, net_error_object(error, detail, NULL));
     return cli_exit_of(error);
 }
 
@@ -82,8 +85,8 @@ enum cli_exit cli_usage(struct cli *cli, const char *format, ...)
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
     cli_say(cli, "%s", detail);
-    if (cli->arguments->json)
-        print_error(cli, "usage", detail, NULL, CLI_USAGE);
+    print_error(cli, json_pack("{s:s, s:s, s:i}", "name", "usage", "detail", detail, "exit",
+                               (int)CLI_USAGE));
     return CLI_USAGE;
 }
 

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "src/cli/arguments.h"
+#include "src/net/output.h"
 
 /* One command as it runs. */
 struct cli {
@@ -16,6 +17,8 @@ struct cli {
 
 /* A piece of the result, in text mode. */
 void cli_print(struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A file as the commands of src/net write to it. */
+struct net_output cli_output(FILE *file);
 /* The result in JSON mode; releases the object. */
 void cli_print_json(struct cli *cli, json_t *object);
 /* One line of talk, "memkv: ..." on standard error. */

@@ -72,7 +72,7 @@ static void completed(struct cli_work *w, const struct client_completion *comple
 static void show(struct cli_work *w, const struct put *p)
 {
     struct cli *cli = w->cli;
-    const char *transport = p->transport == CLIENT_OVER_RC ? "rc" : "tcp";
+    const char *transport = client_transport_name(p->transport);
     if (cli->arguments->json)
         cli_print_json(cli, json_pack("{s:b, s:s, s:s, s:I, s:I, s:s, s:s}", "ok", 1, "op", "put",
                                       "key", p->key, "bytes", (json_int_t)p->file.length, "parts",

@@ -2,6 +2,7 @@
 #include "src/cli/settings.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,14 +30,15 @@ static const struct cli_flag client_flags[] = {
 enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
 {
     assert(cli && errors && errors->count > 0);
-    bool mtu = false;
+    enum fabric_error error = yaml_errors_error(errors);
+    size_t main = errors->count - 1; /* the last of those that it is about */
+    while (errors->items[main].error != error)
+        main--;
     for (size_t i = 0; i < errors->count; i++) {
-        if (i + 1 < errors->count)
-            cli_say(cli, "config_invalid: %s", errors->items[i].text);
-        mtu = mtu || strstr(errors->items[i].text, "(mtu_invalid)") != NULL;
+        if (i != main)
+            cli_say(cli, "%s: %s", error_name(errors->items[i].error), errors->items[i].text);
     }
-    return cli_fail(cli, mtu ? ERR_MTU_INVALID : ERR_CONFIG_INVALID, "%s",
-                    errors->items[errors->count - 1].text);
+    return cli_fail(cli, error, "%s", errors->items[main].text);
 }
 
 bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
@@ -55,6 +57,14 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
         }
     }
     return true;
+}
+
+/* A file that may hold a key. */
+static void forget(struct cli_file *file)
+{
+    if (file->data)
+        OPENSSL_cleanse(file->data, file->length);
+    free(file->data);
 }
 
 /* ------------------------------------------------------------------ the key */
@@ -89,9 +99,8 @@ enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG
             cli_fail(cli, ERR_CONFIG_INVALID, "%s: 64 hexadecimal digits are expected in it", path);
     if (code == CLI_DONE)
         memcpy(key, found, sizeof found);
-    memset(found, 0, sizeof found);
-    memset(file.data, 0, file.length);
-    free(file.data);
+    OPENSSL_cleanse(found, sizeof found);
+    forget(&file);
     return code;
 }
 
@@ -161,7 +170,7 @@ enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, s
                config_read_environment(&l->settings, true, environment, cli, &errors));
     if (ok)
         l->tree = config_merge(file.data, file.length, &l->settings, true, &errors);
-    free(file.data);
+    forget(&file);
     ok = l->tree && config_read_server(l->tree, &l->settings, &l->config, &errors);
     return code == CLI_DONE && !ok ? cli_complaints(cli, &errors) : code;
 }
@@ -171,7 +180,7 @@ void cli_server_free(struct cli_server *server)
     if (!server)
         return;
     yaml_tree_free(server->tree);
-    memset(server, 0, sizeof *server);
+    OPENSSL_cleanse(server, sizeof *server);
     free(server);
 }
 
@@ -210,7 +219,7 @@ enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct c
     enum cli_exit code = error ? unreadable(cli, path, error) : CLI_DONE;
     if (code == CLI_DONE)
         code = merge(cli, path, &file, transport, out);
-    free(file.data);
+    forget(&file);
     if (code == CLI_DONE && out->auth_key_file[0]) {
         code = cli_read_key(cli, out->auth_key_file, out->auth_key);
         out->auth_key_set = code == CLI_DONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memkv start: the server in this process. */
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static void set_key(struct yaml_tree *tree, const uint8_t key[CONFIG_KEY_BYTES])
     hex_of(key, hex);
     yaml_remove(network, "auth_key_file");
     yaml_add_text(network, "auth_key", hex);
-    memset(hex, 0, sizeof hex);
+    OPENSSL_cleanse(hex, sizeof hex);
 }
 
 /* The configuration with its key, wherever that stands. */
@@ -159,7 +160,6 @@ static bool is_done(void *context)
  * wrong with it was said, and then nothing changes. */
 static const char *reload(struct serving *s)
 {
-    static const char nothing[] = "{\"op\":\"status\"}";
     struct cli_server *l = calloc(1, sizeof *l);
     bool ok = l && load(s->cli, l) == CLI_DONE;
     if (ok) {
@@ -172,7 +172,7 @@ static const char *reload(struct serving *s)
         cli_say(s->cli, "SIGHUP: nothing was changed");
     }
     cli_server_free(l);
-    return ok && !PLANTED(cli_reload_ignored) ? s->command : nothing;
+    return ok && !PLANTED(cli_reload_ignored) ? s->command : "";
 }
 
 static const char *take_signal(void *context, int cli_signal)
@@ -224,7 +224,8 @@ static enum cli_exit serve(struct cli *cli, struct cli_server *l)
         .log_format = l->config.log_format,
     };
     enum fabric_error error = cli->host->run(cli->host->context, &node);
-    memset(text, 0, strlen(text));
+    OPENSSL_cleanse(text, strlen(text));
+    OPENSSL_cleanse(serving.command, sizeof serving.command); /* the last may be a new key */
     free(text);
     if (error && !serving.drained)
         return cut_short(&serving, error);

@@ -79,12 +79,11 @@ static void receive(struct asking *a)
 static enum fabric_error start(struct fabric *f, const char *config, size_t length,
                                const struct fabric_report_sink *sink, void **state)
 {
-    struct asking *a;
+    struct asking *a = sink->context;
     fabric_timer timer;
     uint64_t now = 0;
-    (void)sink;
-    assert(config && length == sizeof a);
-    memcpy(&a, config, sizeof a);
+    (void)config; /* there is nothing to configure */
+    assert(a && length == 0);
     a->fabric = f;
     fabric_now(f, &now);
     enum fabric_error error = fabric_timer_set(f, now + WAIT, 0, &timer);
@@ -221,13 +220,9 @@ enum cli_exit cli_run_status(struct cli *cli)
 {
     const char *server = cli_value(cli->arguments, "server");
     struct asking asking = {.server = server ? server : DEFAULT_SERVER};
-    struct asking *address = &asking;
-    char config[sizeof address];
-    memcpy(config, &address, sizeof config);
     const struct cli_node node = {.program = &asking_program,
-                                  .config = config,
-                                  .config_length = sizeof config,
-                                  .sink = {.report = drop_report},
+                                  .config = "",
+                                  .sink = {.context = &asking, .report = drop_report},
                                   .done = is_done,
                                   .context = &asking,
                                   .log_level = FABRIC_LOG_WARN};

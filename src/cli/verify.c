@@ -130,6 +130,7 @@ static void show(struct cli_work *w, const struct verify *v)
     cli_print(cli, "%-18s: %s\n", "transport",
               w->error                         ? "none"
               : v->transport == CLIENT_OVER_RC ? "RDMA (RC)"
+              : v->transport == CLIENT_OVER_DC ? "RDMA (DC)"
                                                : "TCP");
     json_array_foreach(json_object_get(v->status, "rails"), i, item) show_rail(cli, item);
     json_array_foreach(json_object_get(server, "links"), i, item) show_link(cli, item);
@@ -141,7 +142,7 @@ static void show(struct cli_work *w, const struct verify *v)
 
 static void say_verified(struct cli_work *w, const struct verify *v)
 {
-    if (v->transport == CLIENT_OVER_RC)
+    if (v->transport != CLIENT_OVER_TCP)
         cli_print(w->cli, "VERIFIED: addressing, partition and MTU agree end to end with %s\n",
                   w->config.servers[0]);
     else
@@ -165,23 +166,17 @@ static void say_failed(struct cli_work *w, enum fabric_error error, const char *
 static void show_json(struct cli_work *w, const struct verify *v, enum fabric_error error,
                       const char *detail)
 {
-    const struct error_info *info = error_info(error);
-    json_t *page = json_pack("{s:b, s:s, s:s, s:I}", "verified", !error, "server",
-                             w->config.servers[0], "transport",
-                             error                            ? "none"
-                             : v->transport == CLIENT_OVER_RC ? "rc"
-                                                              : "tcp",
-                             "bytes", (json_int_t)v->size);
+    json_t *page = json_pack("{s:b, s:b, s:s, s:s, s:I}", "ok", !error, "verified", !error,
+                             "server", w->config.servers[0], "transport",
+                             error ? "none" : client_transport_name(v->transport), "bytes",
+                             (json_int_t)v->size);
     assert(page);
     json_object_set_new(page, "fabric_proven",
-                        json_boolean(!error && v->transport == CLIENT_OVER_RC));
+                        json_boolean(!error && v->transport != CLIENT_OVER_TCP));
     if (v->status)
         json_object_set(page, "client", v->status);
     if (error)
-        json_object_set_new(page, "error",
-                            json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "name", info->name,
-                                      "detail", detail, "text", info->text, "cause", info->cause,
-                                      "fix", info->fix, "exit", (int)cli_exit_of(error)));
+        json_object_set_new(page, "error", net_error_object(error, detail, NULL));
     cli_print_json(w->cli, page);
 }
 
@@ -200,7 +195,7 @@ static enum fabric_error judge(const struct cli_work *w, const struct verify *v,
                  v->differs_at, v->size);
         return ERR_TAG_MISMATCH;
     }
-    if (w->config.transport != CONFIG_TRANSPORT_TCP && v->transport != CLIENT_OVER_RC) {
+    if (w->config.transport != CONFIG_TRANSPORT_TCP && v->transport == CLIENT_OVER_TCP) {
         snprintf(detail, CLIENT_DETAIL, "the block went over TCP; --transport tcp accepts that");
         return ERR_FALLBACK_TCP;
     }

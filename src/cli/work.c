@@ -2,6 +2,7 @@
 #include "src/cli/work.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <string.h>
 
 #include "src/fabric/planted.h"
@@ -23,10 +24,9 @@ static enum fabric_error start(struct fabric *f, const char *config, size_t leng
                                const struct fabric_report_sink *sink, void **state)
 {
     static const struct fabric_report_sink nowhere = {.report = drop_report};
-    struct cli_work *w;
-    (void)sink;
-    assert(config && length == sizeof w);
-    memcpy(&w, config, sizeof w);
+    struct cli_work *w = sink->context;
+    (void)config; /* the work is configured already */
+    assert(w && length == 0);
     w->fabric = f;
     enum fabric_error error = client_create(f, &w->config, &nowhere, &w->client);
     if (error)
@@ -79,7 +79,6 @@ static const char *take_signal(void *context, int cli_signal)
 
 bool cli_work_run(struct cli_work *work, enum cli_exit *code)
 {
-    char config[sizeof work];
     assert(work && work->begin && work->completed && code);
     *code = cli_client_config(work->cli, work->transport, &work->config);
     if (*code != CLI_DONE)
@@ -89,16 +88,15 @@ bool cli_work_run(struct cli_work *work, enum cli_exit *code)
                           (unsigned)work->config.server_count);
         return false;
     }
-    memcpy(config, &work, sizeof config);
     const struct cli_node node = {.program = &work_program,
-                                  .config = config,
-                                  .config_length = sizeof config,
-                                  .sink = {.report = drop_report},
+                                  .config = "",
+                                  .sink = {.context = work, .report = drop_report},
                                   .done = is_done,
                                   .signal = take_signal,
                                   .context = work,
                                   .log_level = FABRIC_LOG_WARN};
     enum fabric_error error = work->cli->host->run(work->cli->host->context, &node);
+    OPENSSL_cleanse(work->config.auth_key, sizeof work->config.auth_key);
     if (work->done)
         return true;
     if (work->cancelled || error == ERR_CANCELLED)

@@ -117,6 +117,7 @@ bool client_cancel(struct client *c, client_request_id id);
 enum client_transport {
     CLIENT_OVER_TCP,
     CLIENT_OVER_RC,
+    CLIENT_OVER_DC,
 };
 
 struct client_completion {
@@ -142,6 +143,8 @@ size_t client_completions(struct client *c, struct client_completion *out, size_
 
 /* Completions that wait to be drained. */
 size_t client_completed(const struct client *c);
+
+const char *client_transport_name(enum client_transport transport); /* "dc" */
 
 /* The outcome class of a completion or of the first failure of several: "rdma", "fell_back",
  * "refused:no_lid", ... */

@@ -7,8 +7,11 @@
  * pool.c       which connection serves a key: server, lane, member of the pool
  * peer.c       one connection: its control stream, reconnection, falling back
  * link.c       one rail over one connection: queue pair, generation, readiness
+ * rails.c      what becomes of links when a port changes
+ * target.c     the DC target of a rail
  * way.c        by which way and over which connection an operation goes
  * operation.c  one put, get, exists or delete: attempts, deadline, revocation
+ * bulk.c       the bytes of values over TCP
  * buffer.c     memory that peers may be lent
  * status.c     what the client tells about itself
  *
@@ -24,6 +27,7 @@
 #include "src/rail/backoff.h"
 #include "src/rail/pair.h"
 #include "src/rail/said.h"
+#include "src/rail/target.h"
 #include "src/wire/channel.h"
 
 #define CLIENT_OPERATION_PAGE 16u /* positions that are allocated together */
@@ -34,7 +38,11 @@
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
-#define CLIENT_SILENCE (30ull * 1000000000ull)     /* ns: a server silent so long is lost */
+#define CLIENT_PIECE                                                                               \
+    (256u * 1024u)                  /* bytes of a PUT sent at a time: in the cache for their tag   \
+                                     */
+#define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
+#define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */
 
 enum client_cookie {
     CLIENT_STREAM = 1,   /* peer */
@@ -49,6 +57,8 @@ enum client_cookie {
     CLIENT_RESOLVE, /* peer * RAIL_MAX + rail, generation of the link */
     CLIENT_REOPEN,  /* timer of a rail whose device is away */
     CLIENT_RECEIVE, /* timer of a peer: more messages wait */
+    CLIENT_TARGET,  /* rail */
+    CLIENT_SEND,    /* timer of a peer: more bytes of values can be sent */
 };
 
 struct client_buffer {
@@ -83,7 +93,8 @@ struct client_link {
     bool ever_up;
     bool peer_waits; /* the server's port is not ready: nothing failed */
     uint32_t generation;
-    struct rail_pair pair;
+    struct rail_pair pair; /* over RC, or not known yet */
+    bool dc;               /* accepted over DC: the server reaches the rail's target */
     struct fabric_path path;
     struct wire_message request; /* as sent: the digest covers it */
     struct wire_message accept;  /* as it came, while RESOLVING */
@@ -122,9 +133,14 @@ struct client_peer {
     enum fabric_error reason;
     struct wire_channel *channel;
     uint32_t stream_serial;
-    bool resumes;  /* more messages wait for a timer that is set */
-    uint8_t rails; /* the server's */
-    bool changed;  /* something that decides about falling back */
+    bool resumes;                       /* more messages wait for a timer that is set */
+    bool pumps;                         /* and so do bytes of values */
+    uint32_t sends;                     /* PUTs that have more to send */
+    uint32_t turn;                      /* slot of the one that sent last */
+    struct client_operation *sending;   /* whose memory the stream reads */
+    struct client_operation *receiving; /* whose memory the stream writes */
+    uint8_t rails;                      /* the server's */
+    bool changed;                       /* something that decides about falling back */
     bool fell_back;
     bool may_return;                      /* fell back only because no rail was ever ready */
     bool start_over;                      /* the time to wait for rails at the start has passed */
@@ -170,9 +186,12 @@ struct client_operation {
 
     uint64_t id; /* of this attempt: a late answer to an earlier one finds nothing */
     enum wire_way way;
+    bool dc; /* RC way: over a link of DC */
     uint32_t rail, generation;
-    fabric_window window; /* id 0: none open or opening */
-    uint32_t next;        /* bulk sent or received */
+    fabric_window window;     /* id 0: none open or opening */
+    uint32_t next;            /* bulk sent or received */
+    bool sends;               /* PUT over TCP: more of it is to be sent */
+    struct wire_tag_run *run; /* over TCP: of what was sent or received; null: none is wanted */
     struct wire_tag tag;
     bool answered;  /* GET over TCP: RESULT came, bulk follows */
     bool prepared;  /* PUT: COMMIT is out; only RESULT, or the deadline, tells how it ended */
@@ -202,6 +221,11 @@ struct client_server {
     uint32_t lanes; /* as it said last; 0: not yet */
 };
 
+struct client_target {
+    struct rail_target target;
+    struct rail_said said;
+};
+
 struct client_counters {
     uint64_t operations, failed, retries, fallbacks, stale, rdma_bytes, tcp_bytes;
 };
@@ -211,6 +235,7 @@ struct client {
     struct fabric_report_sink sink; /* report may be null */
     struct client_config config;
     struct rail rails[RAIL_MAX];
+    struct client_target targets[RAIL_MAX];
     uint32_t rail_count;
     struct client_server servers[CONFIG_MAX_SERVERS];
     struct client_peer *peers[CLIENT_PEERS]; /* the first ones: lane 0 of every server */
@@ -229,6 +254,7 @@ struct client {
     uint8_t instance[WIRE_INSTANCE_BYTES];
     bool tick_missed; /* could not be set: tried again at every event */
     uint64_t next_id;
+    struct wire_tagger *tagger;
     struct client_counters counters;
 };
 
@@ -328,6 +354,21 @@ void client_rail_report(struct client *c, uint32_t rail);
 /* Looks at our own port, after an event unless that is null. */
 void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event);
 bool client_link_in_progress(const struct client_peer *p);
+/* What it needs at our end is broken: it ends, the server is told, and it is asked for again. */
+void client_link_broke(struct client *c, struct client_peer *p, uint32_t rail, const char *detail);
+/* Whether the first of its links that are up goes over DC. */
+bool client_link_is_dc(const struct client *c, const struct client_peer *p);
+const char *client_link_transport(const struct client_link *l); /* "dc" */
+
+/* ------------------------------------------------------------------ target.c */
+
+/* Adds the rail's DC target to a LINK_REQUEST, if its device can have one; makes it when there is
+ * none of this class. The rail must be READY. */
+void client_target_offer(struct client *c, uint32_t rail, struct wire_message *request);
+/* The server chose DC: the queue pair is not needed. Errors: frame_invalid (none was offered). */
+enum fabric_error client_target_accept(struct client *c, uint32_t rail, struct client_link *l);
+/* The device says that a queue pair is broken; false when it is no target. */
+bool client_target_broke(struct client *c, fabric_qp qp);
 
 /* ------------------------------------------------------------------ way.c */
 
@@ -360,15 +401,33 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
 void client_operation_result(struct client *c, struct client_peer *p, const struct wire_message *m);
 void client_operation_prepared(struct client *c, struct client_peer *p,
                                const struct wire_message *m);
-void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
+/* The attempt that the server knows by this number; null when it is over. */
+struct client_operation *client_operation_by_id(struct client *c, const struct client_peer *p,
+                                                uint64_t id);
 /* Its window has been opened, or could not be. */
 void client_operation_lent(struct client *c, const struct fabric_event *event);
 void client_operation_revoked(struct client *c, uint64_t cookie, fabric_window window);
 void client_operation_deadline(struct client *c, uint64_t cookie);
-void client_pump_bulk(struct client *c, struct client_peer *p);
 /* Over RDMA, or what `op` would have used if it moved data. */
 enum client_transport client_operation_transport(const struct client *c,
                                                  const struct client_operation *op);
+
+/* ------------------------------------------------------------------ bulk.c */
+
+/* A PUT has bytes to send, or a GET will get some. False without memory. */
+bool client_bulk_begin(struct client *c, struct client_operation *op);
+/* A piece follows, and bytes of it have come. May lose the connection. */
+void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m);
+void client_operation_payload(struct client *c, struct client_peer *p,
+                              const struct wire_message *m);
+/* Sends more where the stream has room; the connection may be lost by then. */
+void client_pump_bulk(struct client *c, struct client_peer *p);
+/* Goes on sending where the budget of a turn ended. */
+void client_bulk_goes_on(struct client *c, uint64_t cookie);
+/* The attempt is over: nothing reads or writes its memory over TCP any more. */
+void client_bulk_end(struct client *c, struct client_operation *op);
+/* The channel is closed. */
+void client_bulk_lost(struct client_peer *p);
 
 /* ------------------------------------------------------------------ request.c */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,8 +57,10 @@ void client_destroy(struct client *c)
         free(c->peers[i]);
     }
     client_memories_free(c);
+    wire_tagger_free(c->tagger);
     for (uint32_t i = 0; i < CLIENT_OPERATIONS / CLIENT_OPERATION_PAGE; i++)
         free(c->operations[i]);
+    OPENSSL_cleanse(c->config.auth_key, sizeof c->config.auth_key);
     free(c);
 }
 
@@ -106,7 +109,8 @@ enum fabric_error client_create(struct fabric *f, const struct client_config *co
     if (rdma) /* tcp: no queue pair at all */
         c->rail_count = rail_open_all(f, RAIL_CLIENT, &c->config.rdma, c->rails);
     enum fabric_error error = set_timers(c);
-    if (!error && !begin(c))
+    c->tagger = wire_tagger_new(c->config.auth_key);
+    if (!error && (!c->tagger || !begin(c)))
         error = ERR_RESOURCES_EXHAUSTED;
     if (error) {
         client_destroy(c);
@@ -179,6 +183,9 @@ static void take_timer(struct client *c, uint64_t cookie)
         break;
     case CLIENT_RECEIVE:
         client_peer_resume(c, cookie);
+        break;
+    case CLIENT_SEND:
+        client_bulk_goes_on(c, cookie);
         break;
     case CLIENT_REOPEN:
         client_rail_look(c, client_cookie_slot(cookie), NULL);

@@ -263,11 +263,26 @@ static void report_contents(const struct client_job *job, json_t *answer)
         report_batch(job, answer);
 }
 
+/* What moved its data; null when nothing did. */
+static const char *transport_of(const struct client_job *job)
+{
+    const char *all = NULL;
+    for (int i = CLIENT_OVER_TCP; i <= CLIENT_OVER_DC; i++) {
+        if (!job->used[i])
+            continue;
+        if (all)
+            return "mixed";
+        all = client_transport_name((enum client_transport)i);
+    }
+    return all;
+}
+
 static void report_job(struct program *p, struct client_job *job)
 {
     char class[CLIENT_CLASS];
     bool ok = !job->error && !job->differs;
-    client_class(p->client, job->error, job->used_tcp ? CLIENT_OVER_TCP : CLIENT_OVER_RC, class);
+    client_class(p->client, job->error,
+                 job->used[CLIENT_OVER_TCP] ? CLIENT_OVER_TCP : CLIENT_OVER_RC, class);
     if (job->differs)
         snprintf(class, sizeof class, "corrupted");
     json_t *answer = json_pack("{s:s, s:b, s:s, s:I}", "op", job->op, "ok", (int)ok, "class", class,
@@ -276,11 +291,9 @@ static void report_job(struct program *p, struct client_job *job)
     if (id)
         json_object_set(answer, "id", id);
     bool data = job->kind != JOB_EXISTS && job->kind != JOB_DELETE && job->kind != JOB_EXISTS_MANY;
-    if (data && (job->used_rc || job->used_tcp))
-        json_object_set_new(answer, "transport",
-                            json_string(job->used_rc && job->used_tcp ? "mixed"
-                                        : job->used_rc                ? "rc"
-                                                                      : "tcp"));
+    const char *transport = data ? transport_of(job) : NULL;
+    if (transport)
+        json_object_set_new(answer, "transport", json_string(transport));
     if (job->error) {
         json_object_set_new(answer, "error", json_string(error_name(job->error)));
         json_object_set_new(

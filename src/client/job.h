@@ -78,7 +78,7 @@ struct client_job {
     bool *founds;
     uint32_t found_count;
 
-    bool used_rc, used_tcp;
+    bool used[CLIENT_OVER_DC + 1]; /* by enum client_transport */
     uint64_t bytes;
     bool found;
     bool differs;

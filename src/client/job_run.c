@@ -302,8 +302,7 @@ static void take_result(struct client_job *job, uint32_t block,
         return;
     }
     job->bytes += done->length;
-    job->used_rc = job->used_rc || done->transport == CLIENT_OVER_RC;
-    job->used_tcp = job->used_tcp || done->transport == CLIENT_OVER_TCP;
+    job->used[done->transport] = true;
     if (done->kind == CLIENT_GET)
         take_contents(job, block, data, done->length);
 }

@@ -33,10 +33,17 @@ static void report_link(struct client *c, const struct client_peer *p, uint32_t 
     const struct client_link *l = &p->links[rail];
     bool up = l->state == CLIENT_LINK_UP;
     client_report(c,
-                  json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:i}", "event", "link", "rail",
+                  json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:i, s:s}", "event", "link", "rail",
                             (int)rail, "state", up ? "up" : "down", "reason", error_name(l->reason),
                             "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer",
-                            client_peer_address(c, p), "lane", (int)p->lane));
+                            client_peer_address(c, p), "lane", (int)p->lane, "transport",
+                            up ? client_link_transport(l) : "none"));
+}
+
+const char *client_link_transport(const struct client_link *l)
+{
+    assert(l);
+    return l->dc ? "dc" : "rc";
 }
 
 bool client_link_in_progress(const struct client_peer *p)
@@ -156,7 +163,7 @@ void client_link_begin(struct client *c, struct client_peer *p, uint32_t rail)
         return;
     }
     l->generation++;
-    l->peer_waits = false;
+    l->peer_waits = l->dc = false;
     clear_timer(c, l);
     enum fabric_error error =
         rail_pair_create(r, client_cookie(CLIENT_QUEUE_PAIR, p->index, 0), &l->pair);
@@ -193,6 +200,7 @@ void client_link_lent(struct client *c, const struct fabric_event *event)
                                        .iova = l->probe.iova,
                                        .rkey = event->u.window.rkey,
                                        .length = PROBE_BYTES};
+    client_target_offer(c, rail, &l->request);
     l->state = CLIENT_LINK_REQUESTED;
     client_peer_send(c, p, &l->request);
 }
@@ -206,31 +214,6 @@ static struct client_link *current(struct client *c, struct client_peer *p,
         return l;
     c->counters.stale++;
     return NULL;
-}
-
-void client_link_accept(struct client *c, struct client_peer *p, const struct wire_message *m)
-{
-    assert(c && p && m);
-    struct client_link *l = current(c, p, m);
-    char detail[FABRIC_AV_DETAIL] = "";
-    if (!l || l->state != CLIENT_LINK_REQUESTED)
-        return;
-    struct rail *r = &c->rails[m->rail];
-    enum fabric_error error = rail_path(r, &m->address, &l->path, detail);
-    if (!error) {
-        uint32_t place = p->index * RAIL_MAX + m->rail;
-        error = rail_pair_resolve(r, &l->pair, &l->path,
-                                  client_cookie(CLIENT_RESOLVE, place, l->generation));
-        if (error)
-            snprintf(detail, sizeof detail, "the server's link address cannot be looked up");
-    }
-    if (error) {
-        give_up(c, p, m->rail, error, detail);
-        return;
-    }
-    l->accept = *m;
-    l->server_rail = m->server_rail;
-    l->state = CLIENT_LINK_RESOLVING;
 }
 
 static void say_notes(struct client *c, const struct client_peer *p, struct client_link *l)
@@ -263,6 +246,37 @@ static void say_ready(struct client *c, struct client_peer *p, struct client_lin
         client_peer_judge(c, p);
     }
     client_peer_send(c, p, &ready);
+}
+
+void client_link_accept(struct client *c, struct client_peer *p, const struct wire_message *m)
+{
+    assert(c && p && m);
+    struct client_link *l = current(c, p, m);
+    char detail[FABRIC_AV_DETAIL] = "";
+    if (!l || l->state != CLIENT_LINK_REQUESTED)
+        return;
+    struct rail *r = &c->rails[m->rail];
+    enum fabric_error error = rail_path(r, &m->address, &l->path, detail);
+    if (!error && m->dc) {
+        error = client_target_accept(c, m->rail, l);
+        if (error)
+            snprintf(detail, sizeof detail, "the server chose DC, which was not offered");
+    } else if (!error) {
+        uint32_t place = p->index * RAIL_MAX + m->rail;
+        error = rail_pair_resolve(r, &l->pair, &l->path,
+                                  client_cookie(CLIENT_RESOLVE, place, l->generation));
+        if (error)
+            snprintf(detail, sizeof detail, "the server's link address cannot be looked up");
+    }
+    if (error) {
+        give_up(c, p, m->rail, error, detail);
+        return;
+    }
+    l->accept = *m;
+    l->server_rail = m->server_rail;
+    l->state = CLIENT_LINK_RESOLVING;
+    if (m->dc) /* a target answers by the way that the question came */
+        say_ready(c, p, l);
 }
 
 void client_link_resolved(struct client *c, uint64_t cookie, enum fabric_error error)
@@ -306,8 +320,8 @@ void client_link_up(struct client *c, struct client_peer *p, const struct wire_m
     l->said = (struct rail_said){0};
     char path[RAIL_PATH_TEXT];
     rail_path_text(&c->rails[m->rail], &l->path, path);
-    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over RC, %s",
-             client_peer_address(c, p), m->rail, path);
+    rail_log(c->fabric, FABRIC_LOG_INFO, "server %s rail %u: connected over %s, %s",
+             client_peer_address(c, p), m->rail, l->dc ? "DC" : "RC", path);
     report_link(c, p, m->rail);
     client_peer_judge(c, p);
 }
@@ -493,67 +507,6 @@ void client_link_timer(struct client *c, uint64_t cookie)
         link_is_due(c, p, rail);
 }
 
-void client_rail_report(struct client *c, uint32_t rail)
-{
-    assert(c && rail < c->rail_count);
-    const struct rail *r = &c->rails[rail];
-    client_report(c, json_pack("{s:s, s:s, s:i, s:s, s:s}", "event", "rail", "device", r->name,
-                               "port", (int)r->port_num, "state", rail_state_name(r->state),
-                               "reason", error_name(r->reason)));
-}
-
-/* Whether it can stay when our rail changed. LENDING has said nothing yet; what REQUESTED said is
- * no longer true, and both ends must choose from the same lists. */
-static bool stands(const struct rail *r, struct client_link *l)
-{
-    if (l->state == CLIENT_LINK_LENDING)
-        return r->only_gids;
-    return l->state > CLIENT_LINK_REQUESTED && rail_path_stands(r, &l->path);
-}
-
-/* Only the node whose port changed notices; the server learns it from the new request, or from
- * LINK_DOWN when there is nothing to request with (MK-C4). */
-void client_rail_changed(struct client *c, uint32_t rail)
-{
-    assert(c && rail < c->rail_count);
-    struct rail *r = &c->rails[rail];
-    client_rail_report(c, rail);
-    for (uint32_t i = 0; i < c->peer_count; i++) {
-        struct client_peer *p = c->peers[i];
-        struct client_link *l = &p->links[rail];
-        enum fabric_error reason =
-            r->state == RAIL_READY ? ERR_STALE_GENERATION : rail_transfer_error(r);
-        bool was_down = l->state == CLIENT_LINK_DOWN;
-        if (stands(r, l))
-            continue;
-        client_link_end(c, p, rail, reason, r->detail, false);
-        l->backoff = 0;
-        if (r->state == RAIL_READY) {
-            client_link_begin(c, p, rail);
-        } else if (!was_down && !PLANTED(client_change_not_told)) {
-            struct wire_message m = {.type = WIRE_LINK_DOWN,
-                                     .rail = (uint8_t)rail,
-                                     .generation = l->generation,
-                                     .error = rail_mirror(reason)};
-            snprintf(m.detail, sizeof m.detail, "%s", r->detail);
-            client_peer_send(c, p, &m);
-        }
-        client_peer_judge(c, p);
-    }
-}
-
-void client_rail_look(struct client *c, uint32_t rail, const struct fabric_async *event)
-{
-    assert(c && rail < c->rail_count);
-    struct rail *r = &c->rails[rail];
-    /* The look closes a lost device; what was lent through it is revoked while it still exists. */
-    for (uint32_t i = 0; r->device_lost && i < c->peer_count; i++)
-        client_link_end(c, c->peers[i], rail, ERR_DEVICE_REMOVED, "the device is gone", false);
-    bool changed = event ? rail_judge_event(r, event) : rail_judge(r);
-    if (changed)
-        client_rail_changed(c, rail);
-}
-
 /* A request of the server was repeated on its way and met a window that is gone: the queue pair is
  * dead, and nobody else may ever tell. It speaks against nobody (MK-A4). */
 static void build_again(struct client *c, struct client_peer *p, uint32_t rail)
@@ -565,6 +518,18 @@ static void build_again(struct client *c, struct client_peer *p, uint32_t rail)
     client_peer_judge(c, p);
 }
 
+void client_link_broke(struct client *c, struct client_peer *p, uint32_t rail, const char *detail)
+{
+    assert(c && p && rail < c->rail_count && detail);
+    if (p->links[rail].state != CLIENT_LINK_DOWN)
+        give_up(c, p, rail, ERR_FLUSHED, detail);
+}
+
+static bool cookie_is_target(uint64_t cookie)
+{
+    return cookie >> 56 == CLIENT_TARGET;
+}
+
 void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
 {
     assert(c && async);
@@ -572,6 +537,11 @@ void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
     bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR;
     if ((!access && !fatal) || !async->qp.id || PLANTED(client_dead_pair_kept))
         return;
+    if (cookie_is_target(async->cookie)) {
+        if (fatal) /* a request that met no window is the initiator's affair: the target lives on */
+            client_target_broke(c, async->qp);
+        return;
+    }
     for (uint32_t i = 0; i < c->peer_count; i++) {
         for (uint32_t k = 0; k < c->rail_count; k++) {
             struct client_link *l = &c->peers[i]->links[k];
@@ -580,7 +550,7 @@ void client_queue_pair_broke(struct client *c, const struct fabric_async *async)
             if (access && l->state == CLIENT_LINK_UP && !PLANTED(client_revoked_blamed))
                 build_again(c, c->peers[i], k);
             else
-                give_up(c, c->peers[i], k, ERR_FLUSHED, "the device says that it is broken");
+                client_link_broke(c, c->peers[i], k, "the device says that it is broken");
         }
     }
 }

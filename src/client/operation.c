@@ -92,8 +92,11 @@ enum client_transport client_operation_transport(const struct client *c,
 {
     assert(c && op);
     bool tcp = c->config.transport == CONFIG_TRANSPORT_TCP || first_of(c, op)->fell_back;
-    bool rc = client_has_data(op) ? op->way == WIRE_WAY_RC : !tcp;
-    return rc ? CLIENT_OVER_RC : CLIENT_OVER_TCP;
+    bool rdma = client_has_data(op) ? op->way == WIRE_WAY_RC : !tcp;
+    if (!rdma)
+        return CLIENT_OVER_TCP;
+    bool dc = client_has_data(op) ? op->dc : client_link_is_dc(c, first_of(c, op));
+    return dc ? CLIENT_OVER_DC : CLIENT_OVER_RC;
 }
 
 void client_operation_done(struct client *c, struct client_operation *op)
@@ -136,11 +139,6 @@ void client_operation_start(struct client *c, struct client_operation *op, uint6
     op->timer_set = fabric_timer_set(c->fabric, op->deadline,
                                      client_cookie(CLIENT_DEADLINE, op->slot, op->serial),
                                      &op->timer) == FABRIC_OK;
-    if (op->type == WIRE_PUT) {
-        fabric_entropy(c->fabric, op->tag.nonce, sizeof op->tag.nonce);
-        wire_tag_compute(c->config.auth_key, op->key, op->key_length, op->data, op->length,
-                         &op->tag);
-    }
     op->state = CLIENT_QUEUED;
     client_operation_kick(c, op);
     c->counters.operations++;
@@ -201,8 +199,7 @@ static void send_request(struct client *c, struct client_operation *op, uint32_t
     memcpy(m.key, op->key, op->key_length);
     op->state = CLIENT_SENT;
     op->bound = op->bound || op->type == WIRE_DELETE;
-    if (client_peer_send(c, p, &m) && op->type == WIRE_PUT && op->way == WIRE_WAY_TCP)
-        client_pump_bulk(c, p);
+    client_peer_send(c, p, &m); /* a value over TCP follows at the end of the turn */
 }
 
 /* This rail cannot serve; there may be another, or TCP. */
@@ -273,6 +270,16 @@ static void lend(struct client *c, struct client_operation *op)
         op->state = CLIENT_LENDING;
 }
 
+/* A tag of its own for every attempt: over TCP it is computed while the bytes are sent, and the
+ * memory may have changed since an earlier one. False without memory. */
+static bool make_tag(struct client *c, struct client_operation *op)
+{
+    fabric_entropy(c->fabric, op->tag.nonce, sizeof op->tag.nonce);
+    if (op->way == WIRE_WAY_TCP)
+        return client_bulk_begin(c, op);
+    return wire_tag_fill(c->tagger, op->key, op->key_length, op->data, op->length, &op->tag);
+}
+
 static void send_over(struct client *c, struct client_operation *op, enum wire_way way)
 {
     op->id = ++c->next_id;
@@ -284,9 +291,14 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     op->detail[0] = 0;
     op->counted = client_has_data(op);
     c->peers[op->peer]->under_way += op->counted;
+    if (op->type == WIRE_PUT && !make_tag(c, op)) {
+        client_attempt_end(c, op, ERR_RESOURCES_EXHAUSTED, "no memory for its tag", false);
+        return;
+    }
     if (op->way == WIRE_WAY_RC) {
         struct client_peer *p = c->peers[op->peer];
         op->generation = p->links[op->rail].generation;
+        op->dc = p->links[op->rail].dc;
         lend(c, op);
         return;
     }
@@ -331,11 +343,11 @@ void client_operation_step(struct client *c, struct client_operation *op)
 
 /* ------------------------------------------------------------------ the end of an attempt */
 
-/* RDMA readers verify when they were asked to, readers over TCP always; after the window is gone,
- * so that what was verified is what stays. */
+/* RDMA readers verify when they were asked to; after the window is gone, so that what was verified
+ * is what stays. Over TCP it was verified when it came. */
 static void verify(const struct client *c, struct client_operation *op)
 {
-    bool wanted = op->way == WIRE_WAY_TCP || c->config.verify == CONFIG_VERIFY_FULL;
+    bool wanted = op->way == WIRE_WAY_RC && c->config.verify == CONFIG_VERIFY_FULL;
     if (op->type != WIRE_GET || op->error || !wanted || PLANTED(client_tag_unchecked))
         return;
     if (!wire_tag_verify(c->config.auth_key, op->key, op->key_length, op->data, op->length,
@@ -374,6 +386,7 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
     assert(c && op && op->state >= CLIENT_QUEUED && op->state <= CLIENT_SENT);
     bool tell = error && op->state == CLIENT_SENT;
     leave(c, op);
+    client_bulk_end(c, op);
     struct client_link *link = &c->peers[op->peer]->links[op->rail];
     op->error = error;
     op->retry = retry;
@@ -443,8 +456,10 @@ void client_operation_deadline(struct client *c, uint64_t cookie)
 
 /* ------------------------------------------------------------------ answers */
 
-static struct client_operation *by_id(struct client *c, const struct client_peer *p, uint64_t id)
+struct client_operation *client_operation_by_id(struct client *c, const struct client_peer *p,
+                                                uint64_t id)
 {
+    assert(c && p);
     for (uint32_t i = 0; i < c->operation_end; i++) {
         struct client_operation *op = client_operation_at(c, i);
         if (op->state == CLIENT_SENT && op->id == id && op->peer == p->index)
@@ -463,7 +478,7 @@ static bool is_retriable(enum fabric_error error)
 void client_operation_result(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     assert(c && p && m);
-    struct client_operation *op = by_id(c, p, m->id);
+    struct client_operation *op = client_operation_by_id(c, p, m->id);
     if (!op || op->answered)
         return; /* of an attempt that is over */
     op->found = m->found != 0;
@@ -483,8 +498,11 @@ void client_operation_result(struct client *c, struct client_peer *p, const stru
         op->length = m->length;
         op->tag = m->tag;
         op->answered = true;
-        if (op->way == WIRE_WAY_TCP)
-            return; /* the bytes follow */
+        if (op->way == WIRE_WAY_TCP) { /* the bytes follow */
+            if (!client_bulk_begin(c, op))
+                client_attempt_end(c, op, ERR_RESOURCES_EXHAUSTED, "no memory for its tag", false);
+            return;
+        }
     }
     client_attempt_end(c, op, FABRIC_OK, "", false);
 }
@@ -495,11 +513,11 @@ void client_operation_prepared(struct client *c, struct client_peer *p,
                                const struct wire_message *m)
 {
     assert(c && p && m);
-    struct client_operation *op = by_id(c, p, m->id);
+    struct client_operation *op = client_operation_by_id(c, p, m->id);
     uint64_t now = client_now(c);
     if (!op || op->prepared || now >= op->deadline)
         return;
-    if (op->type != WIRE_PUT || (op->way == WIRE_WAY_TCP && op->next < op->length)) {
+    if (op->type != WIRE_PUT || op->sends || p->sending == op) {
         client_peer_lost(c, p, ERR_FRAME_INVALID);
         return;
     }
@@ -508,40 +526,4 @@ void client_operation_prepared(struct client *c, struct client_peer *p,
         .type = WIRE_COMMIT, .id = op->id, .lease = left - left / 256};
     op->prepared = true;
     client_peer_send(c, p, &commit);
-}
-
-void client_operation_bulk(struct client *c, struct client_peer *p, const struct wire_message *m)
-{
-    assert(c && p && m);
-    struct client_operation *op = by_id(c, p, m->id);
-    if (!op || !op->answered)
-        return;
-    if (m->offset != op->next || m->length > op->length - op->next) {
-        client_peer_lost(c, p, ERR_FRAME_INVALID);
-        return;
-    }
-    memcpy(op->data + op->next, m->data, m->length);
-    op->next += m->length;
-    if (op->next == op->length)
-        client_attempt_end(c, op, FABRIC_OK, "", false);
-}
-
-void client_pump_bulk(struct client *c, struct client_peer *p)
-{
-    assert(c && p);
-    for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = client_operation_at(c, i);
-        while (op->state == CLIENT_SENT && op->peer == p->index && op->type == WIRE_PUT &&
-               op->way == WIRE_WAY_TCP && op->next < op->length) {
-            if (!p->channel || wire_channel_queued(p->channel) >= WIRE_BULK_WATERMARK)
-                return;
-            uint32_t left = op->length - op->next;
-            struct wire_message m = {.type = WIRE_BULK, .id = op->id, .offset = op->next};
-            m.length = left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
-            m.data = op->data + op->next;
-            op->next += m.length;
-            if (!client_peer_send(c, p, &m))
-                return;
-        }
-    }
 }

@@ -62,6 +62,7 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
                  p->state == CLIENT_PEER_READY ? "the connection was lost" : "cannot connect");
     wire_channel_close(p->channel, error != ERR_AUTH_FAILED); /* else its last word would be lost */
     p->channel = NULL;
+    client_bulk_lost(p);
     p->state = CLIENT_PEER_DOWN;
     p->reason = error;
     for (uint32_t i = 0; i < c->rail_count; i++)
@@ -114,7 +115,8 @@ void client_peer_flush(struct client *c, struct client_peer *p)
     assert(c && p);
     if (p->state != CLIENT_PEER_READY)
         return;
-    enum fabric_error error = wire_channel_flush(p->channel);
+    client_pump_bulk(c, p);
+    enum fabric_error error = p->channel ? wire_channel_flush(p->channel) : FABRIC_OK;
     if (error)
         client_peer_lost(c, p, error);
 }
@@ -184,6 +186,9 @@ static void take(struct client *c, struct client_peer *p, const struct wire_mess
     case WIRE_BULK:
         client_operation_bulk(c, p, m);
         break;
+    case WIRE_PAYLOAD:
+        client_operation_payload(c, p, m);
+        break;
     case WIRE_PREPARED:
         client_operation_prepared(c, p, m);
         break;
@@ -207,12 +212,19 @@ static bool put_off(struct client *c, struct client_peer *p)
     return p->resumes;
 }
 
+/* Of what is taken in a row: a message, and the bytes that it announces. */
+static uint32_t weight(const struct wire_message *m)
+{
+    bool bulk = m->type == WIRE_BULK && !PLANTED(client_bulk_weightless);
+    return 1 + (bulk ? m->length / (WIRE_MAX_BULK / CLIENT_MESSAGES) : 0);
+}
+
 /* So many messages in a row, then the others' turn. */
 static void receive(struct client *c, struct client_peer *p)
 {
     const uint32_t serial = p->stream_serial;
     p->heard = client_now(c);
-    for (uint32_t taken = 0; p->channel && p->stream_serial == serial; taken++) {
+    for (uint32_t taken = 0; p->channel && p->stream_serial == serial;) {
         struct wire_message m;
         if (taken >= CLIENT_MESSAGES && !PLANTED(client_budget_endless) && put_off(c, p))
             return;
@@ -224,6 +236,7 @@ static void receive(struct client *c, struct client_peer *p)
         }
         if (!got)
             return;
+        taken += weight(&m);
         take(c, p, &m);
     }
 }
@@ -259,8 +272,6 @@ void client_peer_event(struct client *c, const struct fabric_event *event)
     enum fabric_error error = wire_channel_flush(p->channel); /* CONNECTED, WRITABLE */
     if (error)
         client_peer_lost(c, p, error);
-    else if (p->state == CLIENT_PEER_READY)
-        client_pump_bulk(c, p);
 }
 
 /* ------------------------------------------------------------------ falling back */
@@ -361,7 +372,7 @@ static void return_to_rdma(struct client *c, struct client_peer *p)
         return;
     rail_log(c->fabric, FABRIC_LOG_INFO, "server %s: a rail became ready; RDMA from now on",
              client_peer_address(c, p));
-    report_transport(c, p, "rc", "ok");
+    report_transport(c, p, client_link_is_dc(c, p) ? "dc" : "rc", "ok");
 }
 
 /* True when the way to this server changed. */

@@ -24,12 +24,11 @@ static enum fabric_error read_config(struct fabric *f, const char *text, size_t 
     struct yaml_errors errors;
     yaml_errors_init(&errors, "client.yaml");
     bool ok = client_config_read(text, length, config, &errors);
-    enum fabric_error error = ok ? FABRIC_OK : ERR_CONFIG_INVALID;
-    for (size_t i = 0; i < errors.count; i++) {
-        bool mtu = strstr(errors.items[i].text, "(mtu_invalid)") != NULL;
-        error = mtu ? ERR_MTU_INVALID : error;
-        rail_log(f, FABRIC_LOG_ERROR, "%s: %s", error_name(error), errors.items[i].text);
-    }
+    enum fabric_error error = yaml_errors_error(&errors);
+    assert(ok == !error);
+    for (size_t i = 0; i < errors.count; i++)
+        rail_log(f, FABRIC_LOG_ERROR, "%s: %s", error_name(errors.items[i].error),
+                 errors.items[i].text);
     if (!error && !config->auth_key_set) {
         error = ERR_CONFIG_INVALID;
         rail_log(f, FABRIC_LOG_ERROR,

@@ -275,7 +275,7 @@ void client_class(const struct client *c, enum fabric_error error, enum client_t
     else if (error)
         snprintf(out, CLIENT_CLASS, "%s:%s", is_refusal(error) ? "refused" : "failed",
                  error_name(error));
-    else if (transport == CLIENT_OVER_RC)
+    else if (transport != CLIENT_OVER_TCP)
         snprintf(out, CLIENT_CLASS, "rdma");
     else
         snprintf(out, CLIENT_CLASS, "%s",

@@ -53,10 +53,11 @@ static json_t *links(const struct client *c, const struct client_peer *p)
     for (uint32_t i = 0; i < c->rail_count; i++) {
         const struct client_link *l = &p->links[i];
         bool up = l->state == CLIENT_LINK_UP;
-        json_t *link = json_pack("{s:i, s:i, s:s, s:s, s:i, s:i}", "lane", (int)p->lane, "rail",
-                                 (int)i, "state", names[l->state], "reason", error_name(l->reason),
-                                 "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0,
-                                 "generation", (int)l->generation);
+        json_t *link =
+            json_pack("{s:i, s:i, s:s, s:s, s:i, s:i, s:s}", "lane", (int)p->lane, "rail", (int)i,
+                      "state", names[l->state], "reason", error_name(l->reason), "path_mtu",
+                      up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "generation",
+                      (int)l->generation, "transport", up ? client_link_transport(l) : "none");
         if (link && up)
             add_addresses(link, &c->rails[i].address, &l->path);
         json_array_append_new(list, link);
@@ -98,16 +99,31 @@ static json_t *connections(const struct client *c, uint32_t server)
                      "records_received", (json_int_t)received);
 }
 
+const char *client_transport_name(enum client_transport transport)
+{
+    static const char *const names[] = {
+        [CLIENT_OVER_TCP] = "tcp", [CLIENT_OVER_RC] = "rc", [CLIENT_OVER_DC] = "dc"};
+    assert(transport <= CLIENT_OVER_DC);
+    return names[transport];
+}
+
 /* By what the data of one lane goes; none while nothing would be sent. */
 static const char *lane_transport(const struct client *c, const struct client_peer *p)
 {
     assert(p->member == 0);
     if (p->state != CLIENT_PEER_READY)
         return "none";
+    const char *all = NULL;
     for (uint32_t i = 0; i < c->rail_count && client_peer_wants_rdma(c, p); i++) {
-        if (p->links[i].state == CLIENT_LINK_UP)
-            return "rc";
+        if (p->links[i].state != CLIENT_LINK_UP)
+            continue;
+        const char *one = client_link_transport(&p->links[i]);
+        if (all && strcmp(all, one) != 0)
+            return "mixed";
+        all = one;
     }
+    if (all)
+        return all;
     bool tcp = c->config.transport == CONFIG_TRANSPORT_TCP || p->fell_back ||
                PLANTED(client_status_guesses_tcp);
     return tcp ? "tcp" : "none";

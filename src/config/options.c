@@ -151,9 +151,10 @@ bool config_read_mtu(const struct yaml_value *value, int64_t *out, struct yaml_e
         *out = strtol(yaml_text(value), NULL, 10);
         return true;
     }
-    yaml_complain(errors, yaml_mark(value),
-                  "mtu: found '%.60s' (mtu_invalid); one of 256, 512, 1024, 2048, 4096 is expected",
-                  scalar ? yaml_text(value) : yaml_kind_name(yaml_kind(value)));
+    yaml_complain_as(errors, ERR_MTU_INVALID, yaml_mark(value),
+                     "mtu: found '%.60s' (mtu_invalid); one of 256, 512, 1024, 2048, 4096 is "
+                     "expected",
+                     scalar ? yaml_text(value) : yaml_kind_name(yaml_kind(value)));
     return false;
 }
 

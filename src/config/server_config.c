@@ -250,7 +250,7 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
 
 static const struct server_config_ignored in_vain[] = {
     {"network", "num_connections", "a client has its own num_connections"},
-    {"rdma", "num_dcis", "RC alone is served, which has no DC initiators"},
+    {"rdma", "num_dcis", "rdma.transport is rc, which has no DC initiators"},
     {"rdma", "start_wait", "a client has its own start_wait"},
     {"storage", "path", "storage.mode is memory"},
     {"storage", "devices", "storage.mode is memory"},
@@ -266,7 +266,9 @@ static uint32_t find_ignored(const struct yaml_value *root, const struct server_
     for (size_t i = 0; i < sizeof in_vain / sizeof in_vain[0]; i++) {
         bool storage = strcmp(in_vain[i].section, "storage") == 0;
         const struct yaml_value *section = yaml_find(root, in_vain[i].section);
-        bool counts = storage && c->storage_mode != CONFIG_STORAGE_MEMORY;
+        bool initiators = strcmp(in_vain[i].key, "num_dcis") == 0;
+        bool counts = (storage && c->storage_mode != CONFIG_STORAGE_MEMORY) ||
+                      (initiators && c->rdma.transport != CONFIG_RDMA_RC);
         if (section && yaml_find(section, in_vain[i].key) && !counts)
             found |= 1u << i;
     }

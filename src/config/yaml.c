@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/config/yaml_tree.h"
+#include "src/fabric/planted.h"
 
 void yaml_errors_init(struct yaml_errors *errors, const char *label)
 {
@@ -16,15 +17,56 @@ void yaml_errors_init(struct yaml_errors *errors, const char *label)
     errors->count = 0;
 }
 
-void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char *format, ...)
+/* A new error, whose text is still to come; null when there is no room. */
+static struct yaml_error *add(struct yaml_errors *errors, enum fabric_error error,
+                              struct yaml_mark mark)
 {
-    assert(errors && errors->label && format);
+    assert(error);
     if (errors->count == YAML_MAX_ERRORS)
-        return;
+        return NULL;
     struct yaml_error *e = &errors->items[errors->count++];
     e->mark = mark;
+    e->error = error;
+    return e;
+}
+
+static void complain(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
+                     const char *format, va_list args)
+{
+    assert(errors && errors->label && format);
+    struct yaml_error *e = add(errors, error, mark);
+    if (!e)
+        return;
     int n =
         snprintf(e->text, sizeof e->text, "%.200s:%u:%u: ", errors->label, mark.line, mark.column);
+    assert(n > 0 && (size_t)n < sizeof e->text);
+    vsnprintf(e->text + n, sizeof e->text - (size_t)n, format, args);
+}
+
+void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    complain(errors, ERR_CONFIG_INVALID, mark, format, args);
+    va_end(args);
+}
+
+void yaml_complain_as(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
+                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    complain(errors, error, mark, format, args);
+    va_end(args);
+}
+
+void yaml_complain_about(struct yaml_errors *errors, const char *about, const char *format, ...)
+{
+    assert(errors && about && format);
+    struct yaml_error *e = add(errors, ERR_CONFIG_INVALID, (struct yaml_mark){0, 0});
+    if (!e)
+        return;
+    int n = snprintf(e->text, sizeof e->text, "%.200s: ", about);
     assert(n > 0 && (size_t)n < sizeof e->text);
     va_list args;
     va_start(args, format);
@@ -32,19 +74,14 @@ void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char
     va_end(args);
 }
 
-void yaml_complain_about(struct yaml_errors *errors, const char *about, const char *format, ...)
+enum fabric_error yaml_errors_error(const struct yaml_errors *errors)
 {
-    assert(errors && about && format);
-    if (errors->count == YAML_MAX_ERRORS)
-        return;
-    struct yaml_error *e = &errors->items[errors->count++];
-    e->mark = (struct yaml_mark){0, 0};
-    int n = snprintf(e->text, sizeof e->text, "%.200s: ", about);
-    assert(n > 0 && (size_t)n < sizeof e->text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(e->text + n, sizeof e->text - (size_t)n, format, args);
-    va_end(args);
+    assert(errors && errors->count <= YAML_MAX_ERRORS);
+    for (size_t i = 0; i < errors->count; i++) {
+        if (errors->items[i].error != ERR_CONFIG_INVALID && !PLANTED(config_error_nameless))
+            return errors->items[i].error;
+    }
+    return errors->count ? ERR_CONFIG_INVALID : FABRIC_OK;
 }
 
 enum yaml_kind yaml_kind(const struct yaml_value *value)

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/fabric/error.h"
+
 #define YAML_MAX_DEPTH 32
 #define YAML_MAX_BYTES (1024u * 1024u)
 #define YAML_MAX_ERRORS 16
@@ -37,6 +39,7 @@ struct yaml_tree;
 
 struct yaml_error {
     struct yaml_mark mark;
+    enum fabric_error error;    /* config_invalid, unless it has a name of its own */
     char text[YAML_ERROR_TEXT]; /* "FILE:LINE:COLUMN: what was found; what is allowed" */
 };
 
@@ -51,6 +54,13 @@ void yaml_errors_init(struct yaml_errors *errors, const char *label);
 /* Adds one error; its text gets "FILE:LINE:COLUMN: " in front. */
 void yaml_complain(struct yaml_errors *errors, struct yaml_mark mark, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same with a name of its own. */
+void yaml_complain_as(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
+                      const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* What all of them come to: a name of its own before config_invalid, FABRIC_OK for none. */
+enum fabric_error yaml_errors_error(const struct yaml_errors *errors);
 
 /* The same about something that stands in no file: "ABOUT: ...". */
 void yaml_complain_about(struct yaml_errors *errors, const char *about, const char *format, ...)

@@ -30,7 +30,7 @@ void yaml_set_text(struct yaml_value *scalar, const char *text, bool quoted)
 {
     assert(scalar && scalar->kind == YAML_KIND_SCALAR && text);
     char *kept = copy(text);
-    free(scalar->text);
+    yaml_text_free(scalar->text);
     scalar->text = kept;
     scalar->quoted = quoted;
 }

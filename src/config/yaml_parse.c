@@ -4,6 +4,7 @@
  * 0.2.5 needs quadratic time for deep nesting.
  */
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
@@ -27,6 +28,13 @@ struct reader {
     size_t depth;
 };
 
+void yaml_text_free(char *text)
+{
+    if (text)
+        OPENSSL_cleanse(text, strlen(text));
+    free(text);
+}
+
 void yaml_value_free(struct yaml_value *value)
 {
     if (!value)
@@ -38,7 +46,7 @@ void yaml_value_free(struct yaml_value *value)
     }
     free(value->keys);
     free(value->items);
-    free(value->text);
+    yaml_text_free(value->text);
     free(value);
 }
 
@@ -391,6 +399,8 @@ void yaml_tree_free(struct yaml_tree *tree)
     if (!tree)
         return;
     yaml_value_free(tree->root);
+    if (tree->text)
+        OPENSSL_cleanse(tree->text, tree->length);
     free(tree->text);
     free(tree);
 }

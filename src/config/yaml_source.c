@@ -6,6 +6,7 @@
  */
 #include <assert.h>
 #include <ctype.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +20,23 @@ struct writer {
     bool failed;         /* no memory */
 };
 
+static void forget(struct writer *w)
+{
+    if (w->data)
+        OPENSSL_cleanse(w->data, w->length);
+    free(w->data);
+}
+
 static void put(struct writer *w, char c)
 {
     if (w->length == w->room && !w->failed) {
         size_t room = w->room ? 2 * w->room : 512;
-        char *data = realloc(w->data, room);
+        char *data = malloc(room); /* not by realloc, which leaves a key behind */
         w->failed = data == NULL;
         if (data) {
+            if (w->data)
+                memcpy(data, w->data, w->length);
+            forget(w);
             w->data = data;
             w->room = room;
         }
@@ -137,7 +148,7 @@ char *yaml_source(const struct yaml_value *value)
     put(&w, '\n');
     put(&w, '\0');
     if (w.failed) {
-        free(w.data);
+        forget(&w);
         return NULL;
     }
     return w.data;

@@ -16,6 +16,8 @@ struct yaml_value {
     struct yaml_value **items;
 };
 
+/* Wipes and releases a text, which may be a key; null is fine. */
+void yaml_text_free(char *text);
 void yaml_value_free(struct yaml_value *value); /* null is fine */
 /* Appends (`key` null: to a sequence); the container owns both afterwards, also when false (no
  * memory) is returned. */

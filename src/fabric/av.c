@@ -342,3 +342,31 @@ enum fabric_error fabric_av_build(const struct fabric_port_address *local,
     *out = q.path;
     return FABRIC_OK;
 }
+
+enum fabric_error fabric_av_target(const struct fabric_port_address *local, uint8_t *gid,
+                                   struct fabric_av *out)
+{
+    assert(local && gid && out && local->port_num > 0 && local->sl <= 15);
+    assert(local->gid_count <= FABRIC_AV_MAX_GIDS);
+    bool infiniband = local->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
+    bool demanded = (local->flags & FABRIC_PORT_GRH_REQUIRED) != 0;
+    struct fabric_av av = {.port_num = local->port_num, .sl = local->sl};
+    uint8_t chosen = 0;
+    if (infiniband && (!demanded || PLANTED(fabric_target_grh_unasked))) {
+        *gid = FABRIC_AV_MAX_GIDS;
+        *out = av;
+        return FABRIC_OK;
+    }
+    while (chosen < local->gid_count &&
+           local->gids[chosen].type != (infiniband ? FABRIC_GID_TYPE_IB : FABRIC_GID_TYPE_ROCE_V2))
+        chosen++;
+    if (chosen == local->gid_count)
+        return infiniband ? ERR_GRH_UNAVAILABLE : ERR_GID_NONE;
+    av.is_global = !PLANTED(fabric_target_without_grh);
+    av.grh.sgid_index = local->gids[chosen].index;
+    av.grh.hop_limit = PLANTED(fabric_target_hop_limit_one) ? 1 : HOP_LIMIT;
+    av.grh.traffic_class = infiniband ? 0 : local->traffic_class;
+    *gid = chosen;
+    *out = av;
+    return FABRIC_OK;
+}

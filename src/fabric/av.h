@@ -86,4 +86,12 @@ enum fabric_error fabric_av_build(const struct fabric_port_address *local,
                                   const struct fabric_port_address *peer, struct fabric_path *out,
                                   char *detail);
 
+/* The vector of a DC target of `local`: how it answers, for it has no peer. A GRH with the hop
+ * limit and traffic class of fabric_av_build on Ethernet (CASE-G4, G7), and on InfiniBand where the
+ * port demands one. *gid is the position of its GID in the list, FABRIC_AV_MAX_GIDS without a GRH:
+ * a peer whose path ends at another GID cannot use the target. Errors, with *out and *gid
+ * untouched: grh_unavailable, gid_none. Programmer errors as above. */
+enum fabric_error fabric_av_target(const struct fabric_port_address *local, uint8_t *gid,
+                                   struct fabric_av *out);
+
 #endif

@@ -8,7 +8,14 @@
 #include "src/net/output.h"
 #include "src/rail/ipoib.h"
 
-#define NET_UDEV_FILE "/etc/udev/rules.d/70-memkv-ipoib.rules"
+#define NET_UDEV_PREFIX "/etc/udev/rules.d/70-memkv-ipoib-" /* NAME.rules */
+#define NET_UDEV_PATH 128                                   /* bytes, with the NUL */
+
+/* Where rules are installed; a file of the same name is replaced. */
+struct net_installer {
+    void *context;
+    enum fabric_error (*write)(void *context, const char *path, const void *data, size_t length);
+};
 
 struct net_ipoib_options {
     const char *interface; /* by the name it has now */
@@ -16,6 +23,7 @@ struct net_ipoib_options {
     uint32_t mtu;          /* bytes; 0: what the mode brings */
     bool apply;            /* do it; otherwise show what would be done */
     bool persist;          /* print udev rules for what is asked for */
+    const struct net_installer *installer; /* installs them after `apply`; null: nobody does */
     bool json, pretty;
 };
 
@@ -53,9 +61,16 @@ void net_ipoib_attribute_rule(const struct ipoib_interface *interface,
 bool net_ipoib_command_rule(const struct ipoib_interface *interface,
                             const struct net_ipoib_plan *plan, char *out);
 
-/* Runs the command. Ends with DONE, USAGE (an MTU out of range; --apply with nothing to apply),
- * ABSENT (no such interface), FABRIC (the driver or the system refuses), INPUT, INTERNAL. */
-enum net_exit net_ipoib_run(struct fabric *f, const struct net_ipoib_options *options,
+/* The file that the rules of an interface belong into: NET_UDEV_PATH bytes. */
+void net_ipoib_rule_file(const struct ipoib_interface *interface, char *out);
+
+/* An interface in JSON; a new reference. */
+json_t *net_ipoib_object(const struct ipoib_interface *interface);
+
+/* Runs the command. Errors, with their exit codes: invalid_argument (an MTU out of range; --apply
+ * with nothing to apply), not_found (no such interface), not_supported (one of another kind; the
+ * driver refuses), access_denied, sysfile_invalid. */
+enum cli_exit net_ipoib_run(struct fabric *f, const struct net_ipoib_options *options,
                             const struct net_output *out, const struct net_output *talk);
 
 #endif

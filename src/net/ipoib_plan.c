@@ -155,10 +155,21 @@ void net_ipoib_attribute_rule(const struct ipoib_interface *interface,
 }
 
 /* The kernel allows nearly every character in the name of an interface; a shell does not. */
+static const char plain_characters[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+
 static bool plain(const char *name)
 {
-    return name[strspn(
-               name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")] == '\0';
+    return name[strspn(name, plain_characters)] == '\0';
+}
+
+void net_ipoib_rule_file(const struct ipoib_interface *interface, char *out)
+{
+    assert(interface && out);
+    int used = snprintf(out, NET_UDEV_PATH, "%s", NET_UDEV_PREFIX);
+    for (const char *c = interface->name; *c; c++)
+        out[used++] = strchr(plain_characters, *c) ? *c : '_';
+    snprintf(out + used, (size_t)(NET_UDEV_PATH - used), ".rules");
 }
 
 bool net_ipoib_command_rule(const struct ipoib_interface *interface,

@@ -14,9 +14,10 @@ struct run {
     enum ipoib_module module;
     struct ipoib_interface before, after;
     struct net_ipoib_plan plan;
-    bool found, asked, planned, applied, mtu_written;
+    bool found, asked, planned, applied, mtu_written, installed;
     enum fabric_error error;
     char detail[NET_IPOIB_DETAIL];
+    const char *fix; /* null: as the error table says */
 };
 
 static void look(struct run *run)
@@ -41,6 +42,35 @@ static void look(struct run *run)
                  IPOIB_TYPE);
     else if (run->error)
         snprintf(run->detail, sizeof(run->detail), "%s cannot be used", path);
+    if (run->error == ERR_NOT_FOUND)
+        run->fix = "Use a name that memkv net show lists; where it lists none, load ib_ipoib.";
+    if (run->error == ERR_TOO_LARGE)
+        run->error = ERR_SYSFILE_INVALID;
+}
+
+/* One form holds; the other one stands by as a remark. */
+static void install(struct run *run)
+{
+    char attribute[NET_IPOIB_RULE], command[NET_IPOIB_RULE] = "", path[NET_UDEV_PATH];
+    char text[2 * NET_IPOIB_RULE + 256];
+    const char *remark = PLANTED(net_ipoib_both_forms_hold)
+                             ? ""
+                             : "# Where that does not take, this in its place:\n# ";
+    const struct net_installer *installer = run->options->installer;
+    assert(run->applied && !run->error);
+    net_ipoib_rule_file(&run->before, path);
+    net_ipoib_attribute_rule(&run->before, &run->plan, attribute);
+    bool fit = net_ipoib_command_rule(&run->before, &run->plan, command);
+    int length = snprintf(text, sizeof(text), "# Made by memkv net ipoib for %s.\n%s\n%s%s%s",
+                          path + sizeof(NET_UDEV_PREFIX) - 1, attribute, fit ? remark : "",
+                          fit ? command : "", fit ? "\n" : "");
+    assert(length > 0 && (size_t)length < sizeof(text));
+    run->error = installer->write(installer->context, path, text, (size_t)length);
+    run->installed = !run->error;
+    if (run->error)
+        snprintf(run->detail, sizeof(run->detail),
+                 "%s could not be written%s; what --apply does is done", path,
+                 run->error == ERR_ACCESS_DENIED ? ": it needs root" : "");
 }
 
 static void work(struct run *run)
@@ -55,6 +85,12 @@ static void work(struct run *run)
     run->error = net_ipoib_apply(run->fabric, &run->plan, &run->before, &run->after,
                                  &run->mtu_written, run->detail);
     run->applied = run->error == FABRIC_OK;
+    if (run->error == ERR_INVALID_ARGUMENT) /* the plan allows it, the driver does not */
+        run->error = ERR_NOT_SUPPORTED;
+    if (run->applied && run->options->persist && run->options->installer)
+        install(run);
+    if (run->error == ERR_READ_ONLY) /* /sys of a container, no store */
+        run->error = ERR_ACCESS_DENIED;
 }
 
 /* ------------------------------------------------------------------ text */
@@ -88,7 +124,7 @@ static void say_plan(const struct run *run, const struct net_output *out)
     const struct net_ipoib_plan *plan = &run->plan;
     const char *key = run->applied ? "done" : "would do";
     bool same = run->before.mtu == plan->mtu && !plan->write_mode;
-    assert(run->planned && !run->error);
+    assert(run->planned && (run->applied || !run->error));
     if (plan->write_mode)
         net_field(out, key, "write connected to /sys/class/net/%s/mode, which sets the MTU, too",
                   run->before.name);
@@ -109,9 +145,12 @@ static void say_plan(const struct run *run, const struct net_output *out)
 
 static void say_rules(const struct run *run, const struct net_output *out)
 {
-    char rule[NET_IPOIB_RULE];
+    char rule[NET_IPOIB_RULE], path[NET_UDEV_PATH];
+    net_ipoib_rule_file(&run->before, path);
+    if (run->installed)
+        net_field(out, "installed", "%s", path);
     net_ipoib_attribute_rule(&run->before, &run->plan, rule);
-    net_print(out, "# %s, the attribute form:\n%s\n", NET_UDEV_FILE, rule);
+    net_print(out, "# %s, the attribute form:\n%s\n", path, rule);
     if (net_ipoib_command_rule(&run->before, &run->plan, rule))
         net_print(out, "# the command form, where the attribute form does not take:\n%s\n", rule);
     else
@@ -127,12 +166,12 @@ static void say(const struct run *run, const struct net_output *out, const struc
     if (run->planned && run->options->persist && !run->error)
         say_rules(run, out);
     if (run->error)
-        net_print(talk, "memkv: %s: %s\n", error_name(run->error), run->detail);
+        net_say_error(talk, run->error, run->detail, run->fix);
 }
 
 /* ------------------------------------------------------------------ JSON */
 
-static json_t *interface_object(const struct ipoib_interface *i)
+json_t *net_ipoib_object(const struct ipoib_interface *i)
 {
     char address[3 * IPOIB_ADDRESS_BYTES + 1];
     json_t *object = json_object();
@@ -160,11 +199,13 @@ static json_t *plan_object(const struct run *run)
 
 static json_t *rules_object(const struct run *run)
 {
-    char rule[NET_IPOIB_RULE];
+    char rule[NET_IPOIB_RULE], path[NET_UDEV_PATH];
     assert(run->planned);
     json_t *object = json_object();
+    net_ipoib_rule_file(&run->before, path);
     net_ipoib_attribute_rule(&run->before, &run->plan, rule);
-    net_set(object, "file", json_string(NET_UDEV_FILE));
+    net_set(object, "file", json_string(path));
+    net_set(object, "installed", json_boolean(run->installed));
     net_set(object, "attribute", json_string(rule));
     bool fit = net_ipoib_command_rule(&run->before, &run->plan, rule);
     net_set(object, "command", fit ? json_string(rule) : json_null());
@@ -175,17 +216,13 @@ static json_t *json_of(const struct run *run)
 {
     json_t *object = json_object(), *error = json_null();
     bool rules = run->planned && run->options->persist && !run->error;
-    if (run->error) {
-        error = json_object();
-        net_set(error, "name", json_string(error_name(run->error)));
-        net_set(error, "text", json_string(error_info(run->error)->text));
-        net_set(error, "found", json_string(run->detail));
-        net_set(error, "fix", json_string(error_info(run->error)->fix));
-    }
+    if (run->error)
+        error = net_error_object(run->error, run->detail, run->fix);
+    net_set(object, "ok", json_boolean(!run->error));
     net_set(object, "module", json_string(ipoib_module_name(run->module)));
-    net_set(object, "before", run->found ? interface_object(&run->before) : json_null());
+    net_set(object, "before", run->found ? net_ipoib_object(&run->before) : json_null());
     net_set(object, "plan", run->planned ? plan_object(run) : json_null());
-    net_set(object, "after", run->applied ? interface_object(&run->after) : json_null());
+    net_set(object, "after", run->applied ? net_ipoib_object(&run->after) : json_null());
     net_set(object, "udev", rules ? rules_object(run) : json_null());
     net_set(object, "error", error);
     return object;
@@ -193,27 +230,22 @@ static json_t *json_of(const struct run *run)
 
 /* ------------------------------------------------------------------ the command */
 
-static enum net_exit ending(const struct run *run)
-{
-    if (run->error == ERR_INVALID_ARGUMENT && !run->planned)
-        return NET_EXIT_USAGE;
-    return net_exit_of(run->error);
-}
-
-enum net_exit net_ipoib_run(struct fabric *f, const struct net_ipoib_options *options,
+enum cli_exit net_ipoib_run(struct fabric *f, const struct net_ipoib_options *options,
                             const struct net_output *out, const struct net_output *talk)
 {
     assert(f && options && options->interface && out && talk);
     struct run run = {.fabric = f, .options = options};
     run.asked = options->connected || options->mtu;
     if (options->apply && !run.asked) {
-        net_print(talk, "memkv: --apply needs something to apply: --connected, --mtu\n");
-        return NET_EXIT_USAGE;
+        run.error = ERR_INVALID_ARGUMENT;
+        run.fix = "Say what to apply: --connected, --mtu BYTES.";
+        snprintf(run.detail, sizeof(run.detail), "--apply needs something to apply");
+    } else {
+        work(&run);
     }
-    work(&run);
     if (options->json)
         net_print_json(out, json_of(&run), options->pretty);
     else
         say(&run, out, talk);
-    return ending(&run);
+    return cli_exit_of(run.error);
 }

@@ -25,12 +25,21 @@ static void refuse(struct net_port *port, enum fabric_error error, const char *f
     va_end(values);
 }
 
-static void judge_state(const struct net_device *device, struct net_port *port)
+static void judge_device(const struct config_rdma *config, const struct net_device *device,
+                         struct net_port *port)
 {
-    bool infiniband = port->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
     if (device->iwarp)
         refuse(port, ERR_NOT_SUPPORTED, "found an iWARP device; InfiniBand or RoCE is expected");
-    else if (port->link_layer == FABRIC_LINK_LAYER_UNSPECIFIED)
+    else if (config->transport == CONFIG_RDMA_DC && !device->dc && !PLANTED(net_dc_unjudged))
+        refuse(port, ERR_DC_UNSUPPORTED,
+               "found rdma.transport dc on a device without DC (%s); auto or rc is expected",
+               device->driver);
+}
+
+static void judge_state(struct net_port *port)
+{
+    bool infiniband = port->link_layer == FABRIC_LINK_LAYER_INFINIBAND;
+    if (port->link_layer == FABRIC_LINK_LAYER_UNSPECIFIED)
         refuse(port, ERR_SYSFILE_INVALID,
                "found no link layer; InfiniBand or Ethernet is expected");
     else if (port->state <= FABRIC_PORT_DOWN || (!infiniband && port->state != FABRIC_PORT_ACTIVE))
@@ -135,10 +144,11 @@ void net_judge(const struct net_model *model, const struct net_device *device,
 {
     assert(model && model->config && device && port);
     assert(port->error == FABRIC_OK && port->note_count == 0);
-    judge_state(device, port);
+    judge_device(model->config, device, port);
+    judge_state(port);
     judge_pkey(model->config, port);
     judge_mtu(model->config, port);
-    if (port->chosen_gid < 0 && port->link_layer == FABRIC_LINK_LAYER_ETHERNET)
+    if (port->chosen_gid < 0 && !PLANTED(net_gid_none_unjudged))
         refuse(port, ERR_GID_NONE, "found %u entries in the GID table, none usable",
                port->gid_count);
 }

@@ -11,6 +11,12 @@
 
 #define CLASS "/sys/class/infiniband"
 
+static const char other_name[] = "Use one of the devices and ports that memkv net show lists.";
+static const char no_device[] =
+    "Load the driver of the adapter, and hand /dev/infiniband into a container: the places that "
+    "were "
+    "looked at say what is missing. Without a device memkv serves over TCP alone.";
+
 /* Pointers to the names in a list, at most NET_MAX_DEVICES; a name that cannot be shown is a
  * fault. */
 static size_t names_of(struct net_model *model, const char *list, size_t length,
@@ -45,6 +51,7 @@ static void no_port(struct net_model *model, uint8_t port)
     const struct net_device *device = &model->devices[0];
     assert(port && !model->error);
     model->error = ERR_NOT_FOUND;
+    model->fix = other_name;
     snprintf(model->detail, sizeof(model->detail), "found no port %u: %s has %u", port,
              device->name, device->port_count);
 }
@@ -77,6 +84,7 @@ static void not_that_one(struct net_model *model, const char *device, const char
     int used = snprintf(model->detail, sizeof(model->detail), "found no device %s;",
                         sysfile_name_ok(device) ? device : "of this name");
     model->error = ERR_NOT_FOUND;
+    model->fix = other_name;
     if (near)
         used += snprintf(model->detail + used, sizeof(model->detail) - (size_t)used,
                          " did you mean %s?", near);
@@ -101,7 +109,9 @@ void net_model_read(struct fabric *f, const struct config_rdma *config, const ch
     enum fabric_error error = sysfile_names(f, CLASS, list, &length);
     size_t count = error ? 0 : names_of(out, list, length, names);
     if (count == 0) {
-        out->error = error ? error : ERR_NOT_FOUND;
+        bool none = !error || error == ERR_NOT_FOUND || error == ERR_NOT_SUPPORTED;
+        out->error = none ? ERR_NOT_FOUND : error == ERR_TOO_LARGE ? ERR_SYSFILE_INVALID : error;
+        out->fix = none ? no_device : NULL;
         snprintf(out->detail, sizeof(out->detail), "found no RDMA device on this node");
         net_look_around(out);
         return;

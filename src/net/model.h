@@ -134,6 +134,7 @@ struct net_model {
     /* when nothing can be shown */
     enum fabric_error error; /* not_found, or what the class folder answered */
     char detail[NET_DETAIL]; /* found and expected */
+    const char *fix;         /* what to do; null: as the error table says */
     struct net_place places[NET_MAX_PLACES];
     uint32_t place_count;
 };

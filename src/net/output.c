@@ -7,26 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum net_exit net_exit_of(enum fabric_error error)
-{
-    switch (error) {
-    case FABRIC_OK:
-        return NET_EXIT_DONE;
-    case ERR_NOT_FOUND:
-        return NET_EXIT_ABSENT;
-    case ERR_INVALID_ARGUMENT:
-    case ERR_NOT_SUPPORTED:
-    case ERR_ACCESS_DENIED:
-    case ERR_READ_ONLY:
-        return NET_EXIT_FABRIC;
-    case ERR_TOO_LARGE:
-    case ERR_SYSFILE_INVALID:
-        return NET_EXIT_INPUT;
-    default:
-        return NET_EXIT_INTERNAL;
-    }
-}
-
 static void print(const struct net_output *out, const char *format, va_list values)
     __attribute__((format(printf, 2, 0)));
 
@@ -69,6 +49,29 @@ void net_print_json(const struct net_output *out, json_t *object, bool pretty)
     out->write(out->context, "\n", 1);
     free(text);
     json_decref(object);
+}
+
+json_t *net_error_object(enum fabric_error error, const char *detail, const char *fix)
+{
+    const struct error_info *info = error_info(error);
+    json_t *object = json_object();
+    assert(error && detail);
+    net_set(object, "name", json_string(info->name));
+    net_set(object, "detail", json_string(detail));
+    net_set(object, "exit", json_integer(cli_exit_of(error)));
+    net_set(object, "text", json_string(info->text));
+    net_set(object, "cause", json_string(info->cause));
+    net_set(object, "fix", json_string(fix ? fix : info->fix));
+    return object;
+}
+
+void net_say_error(const struct net_output *talk, enum fabric_error error, const char *detail,
+                   const char *fix)
+{
+    const struct error_info *info = error_info(error);
+    assert(error && detail);
+    net_print(talk, "memkv: %s: %s\n", info->name, detail);
+    net_print(talk, "  to do:   %s\n", fix ? fix : info->fix);
 }
 
 void net_set(json_t *object, const char *key, json_t *value)

@@ -2,6 +2,7 @@
 #include "src/net/show.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "src/fabric/planted.h"
 
@@ -30,7 +31,7 @@ const char *net_gid_verdict_text(enum net_gid_verdict verdict)
 
 static void say_error(const struct net_model *model, const struct net_output *talk)
 {
-    net_print(talk, "memkv: %s: %s\n", error_name(model->error), model->detail);
+    net_say_error(talk, model->error, model->detail, model->fix);
     for (uint32_t i = 0; i < model->place_count; i++)
         net_print(talk, "  looked for %s: %s\n", model->places[i].what, model->places[i].found);
 }
@@ -58,49 +59,52 @@ static enum fabric_error wait(struct fabric *f, uint64_t ns, bool *woken)
     return error;
 }
 
-static enum net_exit ending(const struct net_model *model)
+/* Files that could not be used are no error of the whole: the rest is shown. */
+static enum fabric_error ending(const struct net_model *model)
 {
     if (model->error)
-        return net_exit_of(model->error == ERR_NOT_SUPPORTED ? ERR_NOT_FOUND : model->error);
-    return model->fault_count && !PLANTED(net_faults_unnoticed) ? NET_EXIT_INPUT : NET_EXIT_DONE;
+        return model->error;
+    return model->fault_count && !PLANTED(net_faults_unnoticed) ? ERR_SYSFILE_INVALID : FABRIC_OK;
 }
 
-static enum net_exit watch(struct net_model *model, uint64_t ns, const struct net_output *talk)
+static enum fabric_error watch(struct net_model *model, uint64_t ns)
 {
     bool woken;
     struct fabric_guarantees guarantees;
     enum fabric_error error = fabric_guarantees(model->fabric, &guarantees);
     if (!error && (guarantees.caps & FABRIC_CAP_VIRTUAL_TIME)) {
-        net_print(talk, "memkv: not_supported: virtual time does not pass while a command waits\n");
-        return NET_EXIT_FABRIC;
+        model->error = ERR_NOT_SUPPORTED;
+        snprintf(model->detail, sizeof(model->detail),
+                 "virtual time does not pass while a command waits");
+        return FABRIC_OK;
     }
     if (!error)
         error = wait(model->fabric, ns, &woken);
     if (error)
-        return NET_EXIT_INTERNAL;
+        return ERR_INTERNAL;
     if (woken)
-        return NET_EXIT_INTERRUPTED;
+        return ERR_CANCELLED;
     net_model_watch(model);
-    return NET_EXIT_DONE;
+    return FABRIC_OK;
 }
 
-enum net_exit net_show_run(struct fabric *f, const struct net_show_options *options,
+enum cli_exit net_show_run(struct fabric *f, const struct net_show_options *options,
                            const struct net_output *out, const struct net_output *talk)
 {
     struct net_model model;
-    enum net_exit end = NET_EXIT_DONE;
+    enum fabric_error error = FABRIC_OK;
     assert(f && options && out && talk);
     net_model_read(f, options->config, options->device, options->port, &model);
     if (options->watch && !model.error)
-        end = watch(&model, options->watch, talk);
+        error = watch(&model, options->watch);
     if (options->json)
         net_print_json(out, net_show_json(&model), options->pretty);
     else if (!model.error)
         net_show_text(&model, out);
     else
         say_error(&model, talk);
-    if (end == NET_EXIT_DONE)
-        end = ending(&model);
+    if (!error)
+        error = ending(&model);
     net_model_free(&model);
-    return end;
+    return cli_exit_of(error);
 }

@@ -18,11 +18,11 @@ struct net_show_options {
 };
 
 /* Runs the command on a fabric that nothing else uses: with `watch` it polls, and drops the events
- * of others; in virtual time, which does not pass meanwhile, that is refused (FABRIC). Results go
- * to `out`; without --json what is wrong as a whole goes to `talk`. Ends with DONE, ABSENT (no
- * device, no such device or port), INPUT (a system file could not be used; the rest was shown),
- * FABRIC (the system does not let this user look), INTERRUPTED (woken while waiting), INTERNAL. */
-enum net_exit net_show_run(struct fabric *f, const struct net_show_options *options,
+ * of others; in virtual time, which does not pass meanwhile, that is not_supported. Results go to
+ * `out`; without --json what is wrong as a whole goes to `talk`. Errors, with their exit codes:
+ * not_found (no device, no such device or port), sysfile_invalid (a system file could not be used;
+ * the rest was shown), access_denied, cancelled (woken while waiting), internal. */
+enum cli_exit net_show_run(struct fabric *f, const struct net_show_options *options,
                            const struct net_output *out, const struct net_output *talk);
 
 /* The two renderers. */

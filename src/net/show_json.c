@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/fabric/pkey.h"
+#include "src/net/ipoib.h"
 #include "src/net/show.h"
 
 static json_t *hex(uint64_t value, int digits)
@@ -20,16 +21,6 @@ static json_t *text(const char *value)
 static json_t *known(bool is, uint64_t value)
 {
     return is ? json_integer((json_int_t)value) : json_null();
-}
-
-static json_t *error_object(enum fabric_error error, const char *detail)
-{
-    json_t *object = json_object();
-    net_set(object, "name", json_string(error_name(error)));
-    net_set(object, "text", json_string(error_info(error)->text));
-    net_set(object, "found", text(detail));
-    net_set(object, "fix", json_string(error_info(error)->fix));
-    return object;
 }
 
 static json_t *pkey_table(const struct net_port *port)
@@ -68,22 +59,8 @@ static json_t *gid_table(const struct net_port *port)
 static json_t *ipoib_list(const struct net_port *port)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < port->ipoib_count; i++) {
-        const struct ipoib_interface *interface = &port->ipoib[i];
-        char address[3 * IPOIB_ADDRESS_BYTES];
-        for (size_t byte = 0; byte < IPOIB_ADDRESS_BYTES; byte++)
-            snprintf(address + 3 * byte, sizeof(address) - 3 * byte,
-                     byte + 1 < IPOIB_ADDRESS_BYTES ? "%02x:" : "%02x", interface->address[byte]);
-        json_t *entry = json_object();
-        net_set(entry, "interface", json_string(interface->name));
-        net_set(entry, "mode", json_string(ipoib_mode_name(interface->connected)));
-        net_set(entry, "enhanced", json_boolean(interface->enhanced));
-        net_set(entry, "mtu", json_integer(interface->mtu));
-        net_set(entry, "pkey", interface->pkey ? hex(interface->pkey, 4) : json_null());
-        net_set(entry, "up", json_boolean(interface->up));
-        net_set(entry, "address", json_string(address));
-        json_array_append_new(list, entry);
-    }
+    for (uint32_t i = 0; i < port->ipoib_count; i++)
+        json_array_append_new(list, net_ipoib_object(&port->ipoib[i]));
     return list;
 }
 
@@ -127,7 +104,8 @@ static void choices(const struct net_port *port, json_t *object)
             known(port->chosen_gid >= 0,
                   port->chosen_gid >= 0 ? port->gids[port->chosen_gid].entry.index : 0));
     net_set(object, "ready", json_boolean(port->error == FABRIC_OK));
-    net_set(object, "error", port->error ? error_object(port->error, port->detail) : json_null());
+    net_set(object, "error",
+            port->error ? net_error_object(port->error, port->detail, NULL) : json_null());
 }
 
 /* The fields of ibstat. */
@@ -206,18 +184,17 @@ static json_t *fault_list(const struct net_model *model)
     return list;
 }
 
-static json_t *absence(const struct net_model *model)
+static json_t *place_list(const struct net_model *model)
 {
     assert(model->place_count <= NET_MAX_PLACES);
-    json_t *object = error_object(model->error, model->detail), *list = json_array();
+    json_t *list = json_array();
     for (uint32_t i = 0; i < model->place_count; i++) {
         json_t *entry = json_object();
         net_set(entry, "what", json_string(model->places[i].what));
         net_set(entry, "found", json_string(model->places[i].found));
         json_array_append_new(list, entry);
     }
-    net_set(object, "looked_for", list);
-    return object;
+    return list;
 }
 
 json_t *net_show_json(const struct net_model *model)
@@ -226,11 +203,14 @@ json_t *net_show_json(const struct net_model *model)
     json_t *object = json_object(), *devices = json_array();
     for (uint32_t i = 0; i < model->device_count; i++)
         json_array_append_new(devices, device_object(&model->devices[i]));
+    net_set(object, "ok", json_boolean(!model->error && model->fault_count == 0));
     net_set(object, "devices", devices);
     net_set(object, "ipoib_module",
             model->device_count ? json_string(ipoib_module_name(model->module)) : json_null());
     net_set(object, "system_file_errors", fault_list(model));
     net_set(object, "system_file_error_count", json_integer(model->fault_count));
-    net_set(object, "error", model->error ? absence(model) : json_null());
+    net_set(object, "looked_for", place_list(model));
+    net_set(object, "error",
+            model->error ? net_error_object(model->error, model->detail, model->fix) : json_null());
     return object;
 }

@@ -255,9 +255,11 @@ void rail_look(struct rail *rail, struct rail_verdict *out)
                  "found an iWARP device; InfiniBand or RoCE is expected");
         return;
     }
-    if (rail->config->transport == CONFIG_RDMA_DC && !PLANTED(rail_dc_served_as_rc)) {
+    if (rail->config->transport == CONFIG_RDMA_DC && !(rail->attr.caps & FABRIC_CAP_DC) &&
+        !PLANTED(rail_dc_served_as_rc)) {
         conclude(out, RAIL_REFUSED, ERR_DC_UNSUPPORTED,
-                 "found rdma.transport dc; auto or rc is expected: MemKV serves RC alone");
+                 "found rdma.transport dc on a device without DC (%.31s); auto or rc is expected",
+                 rail->attr.driver);
         return;
     }
     if (!choose_port(rail, out, &attr))

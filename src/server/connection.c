@@ -146,6 +146,12 @@ void server_connection_close(struct server *server, struct server_connection *c,
     }
     if (why)
         say_end(s, c, error, why);
+    bool last_word = !error || error == ERR_PEER_GONE || error == ERR_UNSUPPORTED_VERSION ||
+                     error == ERR_TAG_MISMATCH;
+    if (c->unsent && last_word)
+        wire_channel_flush(c->channel);
+    /* An orderly end in the middle of a value would look like one of the peer's faults. */
+    bool reset = !last_word || (c->channel && wire_channel_is_sending(c->channel));
     for (uint32_t i = 0; i < RAIL_MAX; i++)
         server_link_drop(s, c, i);
     server_orphan(s, c);
@@ -154,9 +160,6 @@ void server_connection_close(struct server *server, struct server_connection *c,
     s->connections[c->slot] = NULL;
     s->connection_count--;
     s->stranger_count -= !c->said_ready;
-    bool reset = error != FABRIC_OK && error != ERR_PEER_GONE && error != ERR_UNSUPPORTED_VERSION;
-    if (c->unsent && !reset)
-        wire_channel_flush(c->channel);
     wire_channel_close(c->channel, reset);
     free(c);
 }
@@ -341,6 +344,9 @@ static void take(struct server *s, struct server_connection *c, const struct wir
     case WIRE_BULK:
         server_bulk(s, c, m);
         break;
+    case WIRE_PAYLOAD:
+        server_payload(s, c, m);
+        break;
     case WIRE_CANCEL:
         server_cancel(s, c, m->id);
         break;
@@ -388,6 +394,13 @@ static const char *why_ended(enum fabric_error error)
     }
 }
 
+/* Of what is taken in a row: a message, and the bytes that it announces. */
+static uint32_t weight(const struct wire_message *m)
+{
+    bool bulk = m->type == WIRE_BULK && !PLANTED(server_bulk_weightless);
+    return 1 + (bulk ? m->length / (WIRE_MAX_BULK / SERVER_MESSAGES) : 0);
+}
+
 /* So many messages in a row, then the others' turn. */
 static void receive(struct server *s, struct server_connection *c)
 {
@@ -395,7 +408,7 @@ static void receive(struct server *s, struct server_connection *c)
     if (!PLANTED(server_busy_is_silent))
         c->heard = server_now(s);
     c->pinged = false;
-    for (uint32_t taken = 0;; taken++) {
+    for (uint32_t taken = 0;;) {
         if (taken >= SERVER_MESSAGES && !PLANTED(server_budget_endless) && put_off(s, c))
             return;
         struct wire_message m;
@@ -409,6 +422,7 @@ static void receive(struct server *s, struct server_connection *c)
             return;
         if (!got)
             return;
+        taken += weight(&m);
         if (server_may_begin(s, c, &m))
             take(s, c, &m);
         c = server_connection_at(s, slot, serial);
@@ -431,6 +445,7 @@ void server_connection_event(struct server *server, const struct fabric_event *e
         return;
     }
     if (event->type == FABRIC_EVENT_WRITABLE) {
+        c->bulk_progress = server_now(s);
         enum fabric_error error = wire_channel_flush(c->channel);
         if (error)
             server_connection_close(s, c, error, "sending failed");

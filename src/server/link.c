@@ -43,9 +43,10 @@ static void report_link(struct server *s, const struct server_connection *c, uin
 {
     const struct server_link *l = &c->links[index];
     bool up = l->state == SERVER_LINK_UP;
-    report(s, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s}", "event", "link", "rail", (int)index,
+    report(s, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s}", "event", "link", "rail", (int)index,
                         "state", up ? "up" : "down", "reason", error_name(reason), "path_mtu",
-                        up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer", c->peer));
+                        up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer", c->peer,
+                        "transport", up ? server_link_transport(l) : "none"));
 }
 
 void server_link_drop(struct server *server, struct server_connection *c, uint32_t link)
@@ -54,6 +55,8 @@ void server_link_drop(struct server *server, struct server_connection *c, uint32
     struct server_link *l = &c->links[link];
     if (l->state == SERVER_LINK_NONE)
         return;
+    if (l->dc.used)
+        server_dc_release(server, l);
     rail_pair_destroy(&server->rails[l->rail], &l->pair);
     l->state = SERVER_LINK_NONE;
     l->outstanding = 0;
@@ -160,6 +163,32 @@ static void say_notes(struct server *s, struct server_connection *c, uint32_t in
                  detail, more);
 }
 
+/* The queue pair of one of both transports, and the look-up of the client. */
+static enum fabric_error set_up(struct server *s, struct server_connection *c,
+                                const struct wire_message *m, struct server_link *l, char *detail)
+{
+    bool dc;
+    struct rail *rail = &s->rails[l->rail];
+    const uint64_t cookie = server_cookie(SERVER_RESOLVE, c->slot, ++s->resolve_serial);
+    enum fabric_error error = server_dc_choose(s, l, m, &dc, detail);
+    l->resolve = s->resolve_serial;
+    if (error)
+        return error;
+    if (dc) {
+        server_dc_begin(c, l, m);
+        error = server_dc_resolve(s, l, cookie);
+        if (error)
+            server_dc_release(s, l);
+    } else {
+        error = rail_pair_create(rail, server_cookie(SERVER_LINK, c->slot, c->serial), &l->pair);
+        if (!error)
+            error = rail_pair_resolve(rail, &l->pair, &l->path, cookie);
+    }
+    if (error)
+        snprintf(detail, FABRIC_AV_DETAIL, "the queue pair could not be set up");
+    return error;
+}
+
 static enum fabric_error build(struct server *s, struct server_connection *c,
                                const struct wire_message *m, char *detail)
 {
@@ -168,21 +197,13 @@ static enum fabric_error build(struct server *s, struct server_connection *c,
     enum fabric_error error = choose_rail(s, m, l, detail);
     if (error)
         return error;
-    struct rail *rail = &s->rails[l->rail];
     if (!PLANTED(server_slab_late))
         error = server_slab_register(s, c->lane, l->rail);
     if (error) {
         snprintf(detail, FABRIC_AV_DETAIL, "the server's memory could not be registered");
         return error;
     }
-    error = rail_pair_create(rail, server_cookie(SERVER_LINK, c->slot, c->serial), &l->pair);
-    if (!error)
-        error = rail_pair_resolve(rail, &l->pair, &l->path,
-                                  server_cookie(SERVER_RESOLVE, c->slot, ++s->resolve_serial));
-    if (error)
-        snprintf(detail, FABRIC_AV_DETAIL, "the queue pair could not be set up");
-    l->resolve = s->resolve_serial;
-    return error;
+    return set_up(s, c, m, l, detail);
 }
 
 /* Ports that were not ready are read again at first use (MK-C1). May end connections. */
@@ -247,7 +268,7 @@ void server_link_request(struct server *server, struct server_connection *c,
 static void accept_link(struct server *s, struct server_connection *c, struct server_link *l)
 {
     const struct wire_message *m = &l->request;
-    assert(l->state == SERVER_LINK_RESOLVING && l->pair.qp.id);
+    assert(l->state == SERVER_LINK_RESOLVING && (l->dc.used || l->pair.qp.id));
     l->state = SERVER_LINK_ACCEPTED;
     l->outstanding = 0;
     l->probe_iova = m->iova;
@@ -259,7 +280,8 @@ static void accept_link(struct server *s, struct server_connection *c, struct se
                                         .address = s->rails[l->rail].address,
                                         .qp_num = l->pair.qp_num,
                                         .psn = l->pair.psn,
-                                        .server_rail = (uint8_t)l->rail};
+                                        .server_rail = (uint8_t)l->rail,
+                                        .dc = l->dc.used};
     wire_channel_bind(c->channel, m, &accept, l->digest);
     server_send(s, c, &accept);
     if (PLANTED(server_mtu_lowered))
@@ -291,8 +313,9 @@ void server_link_resolved(struct server *server, uint64_t cookie, enum fabric_er
     const char *detail = "nobody has the client's GID";
     if (!error) {
         detail = "the queue pair could not be connected";
-        error = rail_pair_connect(&s->rails[l->rail], &l->pair, &l->path, l->request.qp_num,
-                                  l->request.psn);
+        error = l->dc.used ? server_dc_connect(s, l)
+                           : rail_pair_connect(&s->rails[l->rail], &l->pair, &l->path,
+                                               l->request.qp_num, l->request.psn);
     }
     if (error)
         server_link_fail(s, c, (uint32_t)(l - c->links), error, detail);
@@ -383,12 +406,13 @@ void server_link_probed(struct server *server, struct server_connection *c,
         return;
     }
     l->state = SERVER_LINK_UP;
+    server_dc_trust(l);
     l->small_only = 0;
     l->said = (struct rail_said){0};
     char path[RAIL_PATH_TEXT];
     rail_path_text(&s->rails[l->rail], &l->path, path);
-    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over RC, %s", c->peer,
-             t->link, path);
+    rail_log(s->fabric, FABRIC_LOG_INFO, "client %s rail %u: connected over %s, %s", c->peer,
+             t->link, l->dc.used ? "DC" : "RC", path);
     report_link(s, c, t->link, FABRIC_OK);
     struct wire_message m = {.type = WIRE_LINK_UP,
                              .rail = t->link,
@@ -460,11 +484,14 @@ void server_rail_changed(struct server *server, uint32_t rail)
 {
     struct server *s = server;
     assert(s && rail < s->rail_count);
+    const bool only_gids = s->rails[rail].only_gids;
     server_rail_report(s, rail);
     for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         if (s->connections[i] && s->connections[i]->said_ready && !PLANTED(server_change_not_told))
             tell_change(s, s->connections[i], rail);
     }
+    if (!only_gids)
+        server_dc_rail_changed(s, rail);
 }
 
 bool server_rail_is_to_blame(struct server *server, uint32_t rail)
@@ -493,7 +520,9 @@ void server_queue_pair_broke(struct server *server, const struct fabric_async *a
     struct server_connection *c = server_connection_of(server, async->cookie);
     bool fatal = async->type == FABRIC_ASYNC_QP_FATAL || async->type == FABRIC_ASYNC_QP_REQ_ERR ||
                  async->type == FABRIC_ASYNC_QP_ACCESS_ERR;
-    if (c && fatal && !PLANTED(server_dead_pair_kept) &&
-        server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
+    if (fatal && server_cookie_kind(async->cookie) == SERVER_INITIATOR)
+        server_dc_queue_pair_broke(server, async->qp);
+    else if (c && fatal && !PLANTED(server_dead_pair_kept) &&
+             server_cookie_kind(async->cookie) == SERVER_LINK && async->qp.id)
         link_is_fatal(server, c, async->qp);
 }

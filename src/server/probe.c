@@ -39,6 +39,8 @@ void server_probe_finish(struct server *server, struct server_transfer *t)
  * back must be what was written, or a stranger answered. */
 static void probe_post(struct server *s, struct server_transfer *t, struct server_link *link)
 {
+    if (!server_link_may_post(s, link))
+        return; /* pumped when it has an initiator */
     if (s->posts[t->rail] >= RAIL_CQ_DEPTH && !PLANTED(server_probe_overruns)) {
         server_transfer_wait(s, t);
         return;
@@ -59,7 +61,7 @@ static void probe_post(struct server *s, struct server_transfer *t, struct serve
         sge.addr = t->probe + PROBE_STRIDE;
         wr.opcode = FABRIC_WR_RDMA_READ;
     }
-    t->error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
+    t->error = server_link_post(s, link, &wr);
     if (!t->error) {
         t->outstanding++;
         link->outstanding++;
@@ -93,7 +95,7 @@ enum fabric_error server_probe(struct server *server, struct server_connection *
 {
     struct server *s = server;
     struct server_link *l = &c->links[link];
-    assert(s && c && l->pair.qp.id);
+    assert(s && c && l->state == SERVER_LINK_PROBING);
     struct server_transfer *t = server_transfer_new(s, c, SERVER_PROBE);
     if (!t)
         return ERR_QUEUE_FULL;
@@ -115,6 +117,16 @@ enum fabric_error server_probe(struct server *server, struct server_connection *
     return error;
 }
 
+/* A post of it was refused: that says nothing about the path. */
+static void refused(struct server *s, struct server_transfer *t)
+{
+    const enum fabric_error error = t->error;
+    const uint32_t index = t->link;
+    struct server_connection *c = server_transfer_owner(s, t);
+    server_transfer_free(s, t);
+    server_link_fail(s, c, index, error, "the probe could not be sent");
+}
+
 void server_probe_resume(struct server *s, struct server_transfer *t)
 {
     struct server_link *link = server_transfer_link(s, t);
@@ -123,7 +135,9 @@ void server_probe_resume(struct server *s, struct server_transfer *t)
         probe_post(s, t, link);
     if (!link)
         t->closed = true; /* another generation is being built */
-    if (!link || t->error)
+    if (link && t->error)
+        refused(s, t);
+    else if (!link)
         server_probe_finish(s, t);
 }
 

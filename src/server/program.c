@@ -2,6 +2,7 @@
 #include "src/server/program.h"
 
 #include <assert.h>
+#include <openssl/crypto.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,12 +42,11 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
     struct yaml_errors errors;
     yaml_errors_init(&errors, "config.yaml");
     bool ok = server_config_read(text, length, &s->config, &errors);
-    enum fabric_error error = ok ? FABRIC_OK : ERR_CONFIG_INVALID;
-    for (size_t i = 0; i < errors.count; i++) {
-        bool mtu = strstr(errors.items[i].text, "(mtu_invalid)") != NULL;
-        error = mtu ? ERR_MTU_INVALID : error;
-        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: %s", error_name(error), errors.items[i].text);
-    }
+    enum fabric_error error = yaml_errors_error(&errors);
+    assert(ok == !error);
+    for (size_t i = 0; i < errors.count; i++)
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: %s", error_name(errors.items[i].error),
+                 errors.items[i].text);
     if (!error && !s->config.auth_key_set) {
         error = ERR_CONFIG_INVALID;
         rail_log(s->fabric, FABRIC_LOG_ERROR,
@@ -127,8 +127,11 @@ static void server_free(struct server *s)
     for (uint32_t i = 0; i < s->rail_count; i++) /* from here on nothing is lent to a device */
         rail_close(&s->rails[i]);
     server_transfers_free(s);
+    server_dc_free(s);
     for (uint32_t i = 0; i < s->lane_count; i++)
         store_destroy(s->lanes[i].store);
+    OPENSSL_cleanse(s->keys, sizeof s->keys);
+    OPENSSL_cleanse(s->config.auth_key, sizeof s->config.auth_key);
     free(s);
 }
 
@@ -197,6 +200,7 @@ static void tick(struct server *s)
     set_tick(s);
     server_connections_tick(s);
     server_transfers_tick(s);
+    server_dc_tick(s);
     s->ticks++;
     bool due = s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0 && !PLANTED(server_never_looks_again);
     for (uint32_t i = 0; due && i < s->rail_count; i++)
@@ -220,6 +224,10 @@ static void take_timer(struct server *s, uint64_t cookie)
         server_connection_timeout(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_RECEIVE)
         server_connection_resume(s, cookie);
+    else if (server_cookie_kind(cookie) == SERVER_DC_TIMER)
+        server_dc_timer(s, cookie);
+    else if (server_cookie_kind(cookie) == SERVER_SEND)
+        server_bulk_goes_on(s, cookie);
     else if (server_cookie_kind(cookie) == SERVER_REOPEN)
         look(s, (uint32_t)(cookie >> 32) & 0xffffffu);
 }
@@ -257,11 +265,20 @@ static void server_event(void *state, const struct fabric_event *event)
     default:
         break; /* the server opens no window, submits no I/O, connects to nobody */
     }
+    server_dc_turn(s);
     server_connections_flush(s);
     server_drain_look(s);
 }
 
 /* ------------------------------------------------------------------ commands */
+
+static json_t *status_initiators(const struct server *s, uint32_t rail)
+{
+    uint32_t initiators, held, waiting;
+    server_dc_count(s, rail, &initiators, &held, &waiting);
+    return json_pack("{s:i, s:i, s:i}", "initiators", (int)initiators, "held", (int)held, "waiting",
+                     (int)waiting);
+}
 
 static json_t *status_rails(const struct server *s)
 {
@@ -273,12 +290,13 @@ static json_t *status_rails(const struct server *s)
         snprintf(pkey, sizeof pkey, "0x%04x", r->address.pkey);
         json_array_append_new(
             list,
-            json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:I}", "device", r->name,
-                      "port", (int)r->port_num, "state", rail_state_name(r->state), "reason",
-                      error_name(r->reason), "detail", r->detail, "lid", (int)r->address.lid,
-                      "pkey", pkey, "mtu", (int)fabric_mtu_bytes(r->address.mtu), "generation",
+            json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:I, s:o}", "device",
+                      r->name, "port", (int)r->port_num, "state", rail_state_name(r->state),
+                      "reason", error_name(r->reason), "detail", r->detail, "lid",
+                      (int)r->address.lid, "pkey", pkey, "mtu",
+                      (int)fabric_mtu_bytes(r->address.mtu), "generation",
                       (int)r->address.generation, "pkey_violations", (json_int_t)violations,
-                      "pkey_violations_growth", (json_int_t)growth));
+                      "pkey_violations_growth", (json_int_t)growth, "dc", status_initiators(s, i)));
     }
     return list;
 }
@@ -292,11 +310,11 @@ static json_t *status_links(const struct server *s)
         for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
             const struct server_link *l = &c->links[k];
             if (l->state != SERVER_LINK_NONE)
-                json_array_append_new(list, json_pack("{s:i, s:i, s:s, s:i, s:i}", "connection",
-                                                      (int)c->serial, "rail", (int)k, "state",
-                                                      names[l->state], "path_mtu",
-                                                      (int)fabric_mtu_bytes(l->path.path_mtu),
-                                                      "generation", (int)l->generation));
+                json_array_append_new(
+                    list, json_pack("{s:i, s:i, s:s, s:i, s:i, s:s}", "connection", (int)c->serial,
+                                    "rail", (int)k, "state", names[l->state], "path_mtu",
+                                    (int)fabric_mtu_bytes(l->path.path_mtu), "generation",
+                                    (int)l->generation, "transport", server_link_transport(l)));
         }
     }
     return list;
@@ -322,12 +340,14 @@ static json_t *status_counters(const struct server *s)
     for (uint32_t i = 0; i < s->rail_count; i++)
         reregistrations += s->rails[i].reregistrations;
     json_t *counters = status_traffic(s);
-    json_t *others =
-        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tag_mismatches",
-                  (json_int_t)n->tag_mismatches, "refused_links", (json_int_t)n->refused_links,
-                  "auth_failures", (json_int_t)n->auth_failures, "strangers",
-                  (json_int_t)n->strangers, "silent", (json_int_t)n->silent, "stale",
-                  (json_int_t)n->stale, "reregistrations", (json_int_t)reregistrations);
+    json_t *others = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "tag_mismatches",
+        (json_int_t)n->tag_mismatches, "refused_links", (json_int_t)n->refused_links,
+        "auth_failures", (json_int_t)n->auth_failures, "strangers", (json_int_t)n->strangers,
+        "silent", (json_int_t)n->silent, "stale", (json_int_t)n->stale, "reregistrations",
+        (json_int_t)reregistrations, "dc_recoveries", (json_int_t)s->dc.recoveries, "dc_taken_back",
+        (json_int_t)s->dc.taken_back, "dc_flushed", (json_int_t)s->dc.flushed, "dc_proofs",
+        (json_int_t)s->dc.proofs);
     json_object_update(counters, others);
     json_decref(others);
     return counters;

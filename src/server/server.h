@@ -6,9 +6,12 @@
  * program.c    start, stop, dispatch of events, commands
  * connection.c one client: its channel, its requests
  * link.c       one client's rail: queue pair, probe, teardown
- * transfer.c   one operation with data: RDMA or bulk, from request to result
+ * transfer.c   one operation with data: from request to result, over RDMA
+ * bulk.c       the same over TCP: the bytes of values on the stream
  * transfers.c  all of them: by position, by connection, and those that wait for their rail
  * probe.c      the transfer that proves a link
+ * dc.c         how a link leads to a DC target (dc.h)
+ * dc_pool.c    the DC initiators, and who gets one
  * admin.c      the HTTP end point
  * key.c        the key of the cluster and its change
  * drain.c      the end without a loss
@@ -24,6 +27,7 @@
 #include "src/rail/pair.h"
 #include "src/rail/pool.h"
 #include "src/rail/said.h"
+#include "src/server/dc.h"
 #include "src/store/store.h"
 #include "src/wire/channel.h"
 
@@ -43,10 +47,11 @@
 #define SERVER_SMALL_ONLY 4u                          /* such probes in a row are no accident */
 #define SERVER_SMALL_ONLY_LOST 1u                     /* nor so many after a link met silence */
 #define SERVER_MESSAGES 64u                           /* taken from one connection in a row */
-#define SERVER_LINK_BURST 16u                         /* requests for a link in a row, and then */
-#define SERVER_LINK_INTERVAL (100ull * 1000000ull)    /* one in so many ns */
-#define SERVER_KEYS 8u                                /* tags of blocks are known under so many */
-#define SERVER_DRAIN_TIME (10ull * 1000000000ull)     /* ns for what is under way at the end */
+#define SERVER_BULK (1024u * 1024u) /* bytes of values sent on one connection in a row */
+#define SERVER_LINK_BURST 16u       /* requests for a link in a row, and then */
+#define SERVER_LINK_INTERVAL (100ull * 1000000ull) /* one in so many ns */
+#define SERVER_KEYS 8u                             /* tags of blocks are known under so many */
+#define SERVER_DRAIN_TIME (10ull * 1000000000ull)  /* ns for what is under way at the end */
 
 /* What a cookie or wr_id means: kind, position, and a serial that tells a reused position. */
 enum server_cookie {
@@ -59,8 +64,12 @@ enum server_cookie {
     SERVER_RESOLVE,   /* of a look-up: connection, the link's serial of it */
     SERVER_LINK,      /* of a queue pair: connection, rail in the serial's top byte */
     SERVER_HTTP,
-    SERVER_DRAIN,  /* timer */
-    SERVER_REOPEN, /* timer of a rail whose device is away */
+    SERVER_SEND,      /* timer of a connection: more bytes of values can be sent */
+    SERVER_DRAIN,     /* timer */
+    SERVER_REOPEN,    /* timer of a rail whose device is away */
+    SERVER_INITIATOR, /* of a DC initiator: rail, MTU */
+    SERVER_DC_PROOF,  /* wr_id: rail */
+    SERVER_DC_TIMER,  /* of a class of initiators: rail, MTU */
 };
 
 enum server_link_state {
@@ -74,9 +83,10 @@ enum server_link_state {
 /* One of a client's rails, as this server reaches it. */
 struct server_link {
     enum server_link_state state;
-    uint32_t generation; /* the client's latest */
-    uint32_t rail;       /* ours */
-    struct rail_pair pair;
+    uint32_t generation;      /* the client's latest */
+    uint32_t rail;            /* ours */
+    struct rail_pair pair;    /* over RC */
+    struct server_dc_link dc; /* over DC */
     struct fabric_path path;
     struct wire_message request; /* as it came, while RESOLVING */
     uint32_t resolve;            /* serial of the look-up */
@@ -107,8 +117,13 @@ struct server_connection {
     bool carried_bulk; /* and was then looked at as a part of the TCP pool */
     char peer[FABRIC_ADDRESS_MAX];
     bool said_ready, pinged;
-    bool resumes;   /* more messages wait for a timer that is set */
-    uint64_t heard; /* ns */
+    bool resumes;                      /* more messages wait for a timer that is set */
+    bool pumps;                        /* and so do bytes of values */
+    uint64_t heard;                    /* ns */
+    struct server_transfer *receiving; /* the PUT whose bytes the stream writes into its block */
+    struct server_transfer *sending;   /* the GET whose block the stream reads */
+    uint32_t turn;                     /* serial of the GET that sent last */
+    uint64_t bulk_progress;            /* ns: the last in sending */
     bool has_instance;
     uint8_t instance[WIRE_INSTANCE_BYTES];
     fabric_timer handshake; /* id 0 when it came or was cancelled */
@@ -141,9 +156,13 @@ struct server_transfer {
     uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
     struct wire_tag tag;
-    uint64_t iova; /* the client's window */
+    struct wire_tag_run *run; /* PUT over TCP: of what has come */
+    uint64_t iova;            /* the client's window */
     uint32_t rkey, length;
     uint32_t next;        /* first byte not yet posted, sent or received */
+    uint32_t done;        /* DC: first byte not known to be moved */
+    uint32_t flushes;     /* DC: by which nobody is to blame */
+    bool flushed;         /* DC: some of the posts under way were */
     uint32_t outstanding; /* posts */
     bool closed;          /* cancelled, or the connection is gone: nothing becomes visible */
     bool prepared;        /* PUT: verified, waits for COMMIT */
@@ -181,6 +200,7 @@ struct server {
     uint32_t rail_count;
     uint32_t posts[RAIL_MAX]; /* under way: no more than the completion queue holds */
     struct server_waiting waiting[RAIL_MAX];
+    struct server_dc dc;
     fabric_listener listener;
     char bound[FABRIC_ADDRESS_MAX];
     struct server_connection *connections[SERVER_PLACES];
@@ -272,8 +292,6 @@ void server_put(struct server *server, struct server_connection *c,
                 const struct wire_message *message);
 void server_get(struct server *server, struct server_connection *c,
                 const struct wire_message *message);
-void server_bulk(struct server *server, struct server_connection *c,
-                 const struct wire_message *message);
 void server_cancel(struct server *server, struct server_connection *c, uint64_t id);
 /* The operation of a PREPARED is still open at the client. */
 void server_commit(struct server *server, struct server_connection *c,
@@ -281,18 +299,38 @@ void server_commit(struct server *server, struct server_connection *c,
 /* Ends what makes no progress. */
 void server_transfers_tick(struct server *server);
 void server_completion(struct server *server, const struct fabric_wc *wc);
-/* Sends more bulk where the stream has room again. */
-void server_pump_bulk(struct server *server, struct server_connection *c);
 /* The connection ends: none of its operations becomes visible any more. */
 void server_orphan(struct server *server, const struct server_connection *c);
 /* The queue pair of a link is gone: what waited for it fails as flushed. May end the connection. */
 void server_transfers_flush(struct server *server, const struct server_connection *c,
                             uint32_t link);
 
+/* Posts what the link has to post. May end the connection. */
+void server_transfers_pump(struct server *s, const struct server_connection *c, uint32_t link);
 /* Ends it and tells the client. May end the connection. */
 void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */
 struct server_link *server_transfer_link(struct server *s, const struct server_transfer *t);
+
+/* ------------------------------------------------------------------ bulk.c */
+
+/* Begins to verify what will come for a PUT. False without memory. */
+bool server_bulk_begin(struct server_connection *c, struct server_transfer *t);
+/* A piece follows, and bytes of it have come. May end the connection. */
+void server_bulk(struct server *server, struct server_connection *c,
+                 const struct wire_message *message);
+void server_payload(struct server *server, struct server_connection *c,
+                    const struct wire_message *message);
+/* Whether the tag of a PUT fits the bytes that came; counts those that do not. */
+bool server_bulk_is_right(struct server *server, struct server_transfer *t);
+/* Sends more where the stream has room. May end the connection. */
+void server_pump_bulk(struct server *server, struct server_connection *c);
+/* Goes on sending where the budget of an event ended. */
+void server_bulk_goes_on(struct server *server, uint64_t cookie);
+/* The stream still reads its block. */
+bool server_bulk_is_lent(struct server *server, const struct server_transfer *t);
+/* The stream has nothing to do with its block any more. */
+void server_bulk_end(struct server *server, struct server_transfer *t);
 
 /* ------------------------------------------------------------------ transfers.c */
 

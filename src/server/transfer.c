@@ -11,13 +11,14 @@
 /* ------------------------------------------------------------------ the end of a transfer */
 
 /* Whether a PUT may become visible: complete, still open, and its tag right (MK-A4). */
-static enum fabric_error judge_put(struct server *s, const struct server_transfer *t)
+static enum fabric_error judge_put(struct server *s, struct server_transfer *t)
 {
+    bool tcp = t->way == WIRE_WAY_TCP;
     if (t->error)
         return t->error;
     if (t->closed && !PLANTED(server_closed_committed))
         return ERR_CANCELLED;
-    if (!t->prepared && !server_tag_is_right(s, t))
+    if (!t->prepared && !(tcp ? server_bulk_is_right(s, t) : server_tag_is_right(s, t)))
         return ERR_TAG_MISMATCH;
     return FABRIC_OK;
 }
@@ -51,10 +52,12 @@ static void finish_put(struct server *s, struct server_transfer *t)
     t->block = NULL;
     struct server_connection *c = server_transfer_owner(s, t);
     uint64_t id = t->id;
-    bool closed = t->closed;
+    bool closed = t->closed, altered = error == ERR_TAG_MISMATCH && t->way == WIRE_WAY_TCP;
     server_transfer_free(s, t);
-    if (c && !closed)
-        server_result(s, c, id, error, "");
+    bool told = c && !closed && server_result(s, c, id, error, "");
+    if (told && altered &&
+        !PLANTED(server_altered_kept)) /* whoever alters bytes alters others too */
+        server_connection_close(s, c, error, "the bytes that came are not those that were put");
 }
 
 static void finish_get(struct server *s, struct server_transfer *t)
@@ -94,7 +97,7 @@ struct server_link *server_transfer_link(struct server *s, const struct server_t
 {
     struct server_connection *c = server_transfer_owner(s, t);
     struct server_link *link = c ? &c->links[t->link] : NULL;
-    bool same = link && link->pair.qp.id && link->generation == t->generation;
+    bool same = link && link->state != SERVER_LINK_NONE && link->generation == t->generation;
     return same ? link : NULL;
 }
 
@@ -110,6 +113,8 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
     uint32_t largest = (uint32_t)s->config.memory_block_size;
     uint32_t depth = PLANTED(server_posts_one) ? 1 : RAIL_SEND_DEPTH;
     while (!t->error && !t->closed && t->next < t->length && link->outstanding < depth) {
+        if (!server_link_may_post(s, link))
+            return;
         if (s->posts[t->rail] >= RAIL_CQ_DEPTH && !PLANTED(server_cq_overrun)) {
             server_transfer_wait(s, t);
             return;
@@ -117,7 +122,7 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
         uint32_t left = t->length - t->next;
         struct fabric_sge sge = {.length = left < largest ? left : largest};
         sge.addr = local_data(t, t->next, &sge.lkey);
-        const struct fabric_send_wr wr = {
+        struct fabric_send_wr wr = {
             .wr_id = server_cookie(SERVER_TRANSFER, t->slot, t->serial),
             .opcode = t->kind == SERVER_PUT ? FABRIC_WR_RDMA_READ : FABRIC_WR_RDMA_WRITE,
             .flags = FABRIC_SEND_SIGNALED,
@@ -126,7 +131,7 @@ static void post_more(struct server *s, struct server_transfer *t, struct server
             .remote_iova = t->iova + t->next,
             .rkey = t->rkey,
         };
-        enum fabric_error error = fabric_qp_post_send(s->fabric, link->pair.qp, &wr);
+        enum fabric_error error = server_link_post(s, link, &wr);
         if (error == ERR_QUEUE_FULL && link->outstanding) {
             t->next += PLANTED(server_refused_post_counted) ? sge.length : 0;
             return; /* its completions go on with it */
@@ -151,13 +156,17 @@ static void post_or_end(struct server *s, struct server_transfer *t)
         server_transfer_finish(s, t);
 }
 
-/* Every transfer of a link that has something left to post. */
-static void pump(struct server *s, const struct server_connection *c, uint32_t index)
+void server_transfers_pump(struct server *s, const struct server_connection *c, uint32_t index)
 {
+    assert(s && c && index < RAIL_MAX);
     struct server_walk walk;
     for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
-        if (t->way == WIRE_WAY_RC && t->kind != SERVER_PROBE && !t->prepared && t->link == index)
+        if (t->way != WIRE_WAY_RC || t->prepared || t->link != index)
+            continue;
+        if (t->kind != SERVER_PROBE)
             post_or_end(s, t);
+        else if (t->outstanding == 0 && !t->waits) /* for an initiator */
+            server_probe_resume(s, t);
     }
 }
 
@@ -246,8 +255,12 @@ void server_put(struct server *server, struct server_connection *c,
     t->tag = m->tag;
     t->key_length = m->key_length;
     memcpy(t->key, m->key, m->key_length);
-    if (link)
+    if (link) {
         begin_rdma(s, t, link, m);
+    } else if (!server_bulk_begin(c, t)) {
+        t->error = ERR_RESOURCES_EXHAUSTED;
+        server_transfer_finish(s, t);
+    }
 }
 
 /* The client's buffer is too small: it is told what is needed, and nothing is written. */
@@ -303,34 +316,7 @@ void server_get(struct server *server, struct server_connection *c,
         server_pump_bulk(s, c);
 }
 
-/* ------------------------------------------------------------------ TCP */
-
-static void look_at_pool(struct server *s, struct server_connection *c)
-{
-    if (!c->carried_bulk)
-        rail_pool_used(&s->pool, s->fabric, c->stream);
-    c->carried_bulk = true;
-}
-
-void server_bulk(struct server *server, struct server_connection *c,
-                 const struct wire_message *message)
-{
-    assert(server && c && message && message->type == WIRE_BULK);
-    struct server_transfer *t = server_transfer_by_id(server, c, message->id);
-    if (!t || t->kind != SERVER_PUT || t->way != WIRE_WAY_TCP || t->closed)
-        return; /* refused or cancelled while this was on its way */
-    if (message->offset != t->next || message->length > t->length - t->next) {
-        server_connection_close(server, c, ERR_FRAME_INVALID, "bulk that does not fit its PUT");
-        return;
-    }
-    memcpy((uint8_t *)store_data(t->lane->store, t->block) + t->next, message->data,
-           message->length);
-    t->next += message->length;
-    look_at_pool(server, c);
-    t->progress = server_now(server);
-    if (t->next == t->length)
-        server_transfer_finish(server, t);
-}
+/* ------------------------------------------------------------------ its course */
 
 void server_commit(struct server *server, struct server_connection *c,
                    const struct wire_message *message)
@@ -349,7 +335,8 @@ static void end_idle(struct server *s, struct server_transfer *t)
 {
     struct server_connection *c = server_transfer_owner(s, t);
     if (t->kind == SERVER_GET && t->way == WIRE_WAY_TCP && c) {
-        server_connection_close(s, c, ERR_TIMEOUT, "it does not read");
+        if (server_now(s) - c->bulk_progress >= SERVER_TRANSFER_IDLE)
+            server_connection_close(s, c, ERR_TIMEOUT, "it does not read");
         return;
     }
     t->error = ERR_TIMEOUT;
@@ -367,39 +354,6 @@ void server_transfers_tick(struct server *server)
     }
 }
 
-/* One piece; false when the connection is gone by now. */
-static bool send_piece(struct server *s, struct server_connection *c, struct server_transfer *t)
-{
-    uint32_t left = t->length - t->next;
-    struct wire_message m = {.type = WIRE_BULK, .id = t->id, .offset = t->next};
-    m.length = left < WIRE_MAX_BULK ? left : WIRE_MAX_BULK;
-    m.data = (const uint8_t *)store_data(t->lane->store, t->block) + t->next;
-    if (!server_send(s, c, &m))
-        return false;
-    t->next += m.length;
-    t->progress = server_now(s);
-    look_at_pool(s, c);
-    return true;
-}
-
-void server_pump_bulk(struct server *server, struct server_connection *c)
-{
-    struct server *s = server;
-    assert(s && c);
-    struct server_walk walk;
-    for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
-        if (t->kind != SERVER_GET || t->way != WIRE_WAY_TCP)
-            continue;
-        while (t->next < t->length) {
-            if (wire_channel_queued(c->channel) >= WIRE_BULK_WATERMARK)
-                return;
-            if (!send_piece(s, c, t))
-                return;
-        }
-        server_transfer_finish(s, t);
-    }
-}
-
 void server_cancel(struct server *server, struct server_connection *c, uint64_t id)
 {
     assert(server && c);
@@ -408,7 +362,7 @@ void server_cancel(struct server *server, struct server_connection *c, uint64_t 
         return;
     if (!PLANTED(server_cancel_ignored))
         t->closed = true;
-    if (t->closed && t->outstanding == 0)
+    if (t->closed && t->outstanding == 0 && !server_bulk_is_lent(server, t))
         server_transfer_finish(server, t);
 }
 
@@ -460,10 +414,18 @@ static void link_broke(struct server *s, const struct server_transfer *t)
     server_rail_is_to_blame(s, rail);
 }
 
+/* Posts complete in the order in which they were made. */
+static uint32_t moved_by_oldest(const struct server *s, const struct server_transfer *t)
+{
+    uint32_t left = t->length - t->done, largest = (uint32_t)s->config.memory_block_size;
+    return t->kind == SERVER_PROBE ? 0 : left < largest ? left : largest;
+}
+
 void server_completion(struct server *server, const struct fabric_wc *wc)
 {
     struct server *s = server;
     assert(s && wc);
+    server_dc_completed(s, wc);
     uint32_t slot = (uint32_t)(wc->wr_id >> 32) & 0xffffffu, serial = (uint32_t)wc->wr_id;
     struct server_transfer *t = slot < s->transfer_end ? s->transfers[slot] : NULL;
     if (server_cookie_kind(wc->wr_id) != SERVER_TRANSFER || !t || t->serial != serial)
@@ -474,22 +436,26 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
     t->outstanding--;
     t->progress = server_now(s);
     struct server_link *link = server_transfer_link(s, t);
-    if (link && link->pair.qp.id == wc->qp.id)
-        link->outstanding--;
+    bool own = link && server_link_is_on(link, wc->qp);
     enum fabric_error error =
         wc->status == FABRIC_WC_SUCCESS ? FABRIC_OK : fabric_wc_error(wc->status);
+    if (own)
+        link->outstanding--;
+    if (own && link->dc.used)
+        error = server_dc_judge(s, link, t, error, moved_by_oldest(s, t));
     if (error && !t->error)
         t->error = error;
-    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. */
-    bool broke = error && link && link->pair.qp.id == wc->qp.id && t->kind != SERVER_PROBE &&
+    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. A
+     * closed transfer had its key taken back: on DC that ends no more than itself. */
+    bool broke = error && own && t->kind != SERVER_PROBE && !(link->dc.used && t->closed) &&
                  !(error == ERR_FLUSHED && PLANTED(server_flush_ignored));
     const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
     if (broke)
         link_broke(s, t);
-    else if (t->outstanding == 0)
+    else if (t->outstanding == 0 && !server_dc_goes_again(t, link))
         go_on(s, t);
     pump_waiting(s, rail);
     struct server_connection *c = server_connection_at(s, c_slot, c_serial);
     if (c)
-        pump(s, c, index);
+        server_transfers_pump(s, c, index);
 }

@@ -97,6 +97,7 @@ void server_transfer_free(struct server *s, struct server_transfer *t)
 {
     assert(s && t && t->outstanding == 0 && s->transfers[t->slot] == t);
     wait_no_more(s, t);
+    server_bulk_end(s, t);
     part(server_transfer_owner(s, t), t);
     server_probe_free(s, t);
     s->transfers[t->slot] = NULL;

@@ -83,34 +83,145 @@ bool wire_equal(const uint8_t *a, const uint8_t *b, size_t length)
     return CRYPTO_memcmp(a, b, length) == 0;
 }
 
-/* A Poly1305 key must never serve twice: it depends on all that can differ between two blocks. */
-static void one_time_key(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key,
-                         size_t key_length, size_t length, const uint8_t *nonce,
-                         uint8_t out[WIRE_KEY_BYTES])
+/* ------------------------------------------------------------------ tags */
+
+struct wire_tag_run {
+    struct wire_tagger *tagger;
+    EVP_MAC_CTX *context;
+    struct wire_tag_run *next, *next_idle;
+};
+
+struct wire_tagger {
+    struct wire_mac *derive; /* under the cluster key */
+    EVP_MAC *poly1305;
+    struct wire_tag_run *runs, *idle;
+};
+
+struct wire_tagger *wire_tagger_new(const uint8_t cluster_key[WIRE_KEY_BYTES])
 {
+    assert(cluster_key);
+    struct wire_tagger *tagger = calloc(1, sizeof *tagger);
+    if (!tagger)
+        return NULL;
+    tagger->derive = wire_mac_new(cluster_key);
+    tagger->poly1305 = EVP_MAC_fetch(NULL, "POLY1305", NULL);
+    if (tagger->derive && tagger->poly1305)
+        return tagger;
+    wire_tagger_free(tagger);
+    return NULL;
+}
+
+void wire_tagger_free(struct wire_tagger *tagger)
+{
+    if (!tagger)
+        return;
+    while (tagger->runs) {
+        struct wire_tag_run *run = tagger->runs;
+        tagger->runs = run->next;
+        EVP_MAC_CTX_free(run->context);
+        free(run);
+    }
+    EVP_MAC_free(tagger->poly1305);
+    wire_mac_free(tagger->derive);
+    free(tagger);
+}
+
+/* A Poly1305 key must never serve twice: it depends on all that can differ between two blocks. */
+static void one_time_key(struct wire_tagger *tagger, const void *key, size_t key_length,
+                         size_t length, const uint8_t *nonce, uint8_t out[WIRE_KEY_BYTES])
+{
+    static const char label[] = "memkv block tag 1";
     assert(key_length <= WIRE_MAX_KEY);
     uint8_t sizes[9] = {(uint8_t)key_length};
     for (unsigned i = 0; i < 8; i++)
         sizes[1 + i] = (uint8_t)((uint64_t)length >> (8 * (7 - i)));
-    const struct wire_span parts[] = {
-        {sizes, sizeof sizes}, {key, key_length}, {nonce, WIRE_TAG_NONCE_BYTES}};
-    wire_derive(cluster_key, "memkv block tag 1", parts, 3, out);
+    const struct wire_span parts[] = {{label, sizeof label},
+                                      {sizes, sizeof sizes},
+                                      {key, key_length},
+                                      {nonce, WIRE_TAG_NONCE_BYTES}};
+    wire_mac_compute(tagger->derive, parts, 4, out);
+}
+
+/* An idle one, or one more. */
+static struct wire_tag_run *take_run(struct wire_tagger *tagger)
+{
+    struct wire_tag_run *run = tagger->idle;
+    if (run) {
+        tagger->idle = run->next_idle;
+        return run;
+    }
+    run = calloc(1, sizeof *run);
+    if (!run)
+        return NULL;
+    run->context = EVP_MAC_CTX_new(tagger->poly1305);
+    if (!run->context) {
+        free(run);
+        return NULL;
+    }
+    run->tagger = tagger;
+    run->next = tagger->runs;
+    tagger->runs = run;
+    return run;
+}
+
+struct wire_tag_run *wire_tag_begin(struct wire_tagger *tagger, const void *key, size_t key_length,
+                                    size_t length, const uint8_t nonce[WIRE_TAG_NONCE_BYTES])
+{
+    assert(tagger && key && nonce);
+    uint8_t once[WIRE_KEY_BYTES];
+    struct wire_tag_run *run = take_run(tagger);
+    if (!run)
+        return NULL;
+    one_time_key(tagger, key, key_length, length, nonce, once);
+    bool ok = EVP_MAC_init(run->context, once, sizeof once, NULL) == 1;
+    assert(ok);
+    OPENSSL_cleanse(once, sizeof once);
+    return run;
+}
+
+void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length)
+{
+    assert(run && data);
+    bool ok = EVP_MAC_update(run->context, data, length) == 1;
+    assert(ok);
+}
+
+void wire_tag_drop(struct wire_tag_run *run)
+{
+    if (!run)
+        return;
+    run->next_idle = run->tagger->idle;
+    run->tagger->idle = run;
+}
+
+void wire_tag_end(struct wire_tag_run *run, uint8_t mac[WIRE_TAG_BYTES])
+{
+    assert(run && mac);
+    size_t written = 0;
+    bool ok = EVP_MAC_final(run->context, mac, &written, WIRE_TAG_BYTES) == 1;
+    assert(ok && written == WIRE_TAG_BYTES);
+    wire_tag_drop(run);
+}
+
+bool wire_tag_fill(struct wire_tagger *tagger, const void *key, size_t key_length,
+                   const void *value, size_t length, struct wire_tag *tag)
+{
+    assert(value && tag);
+    struct wire_tag_run *run = wire_tag_begin(tagger, key, key_length, length, tag->nonce);
+    if (!run)
+        return false;
+    wire_tag_add(run, value, length);
+    wire_tag_end(run, tag->mac);
+    return true;
 }
 
 void wire_tag_compute(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,
                       const void *value, size_t length, struct wire_tag *tag)
 {
-    assert(cluster_key && key && value && tag);
-    uint8_t once[WIRE_KEY_BYTES];
-    size_t written = 0;
-    one_time_key(cluster_key, key, key_length, length, tag->nonce, once);
-    EVP_MAC_CTX *context = context_new("POLY1305");
-    bool ok = context && EVP_MAC_init(context, once, sizeof once, NULL) == 1 &&
-              EVP_MAC_update(context, value, length) == 1 &&
-              EVP_MAC_final(context, tag->mac, &written, WIRE_TAG_BYTES) == 1;
-    assert(ok && written == WIRE_TAG_BYTES);
-    EVP_MAC_CTX_free(context);
-    OPENSSL_cleanse(once, sizeof once);
+    struct wire_tagger *tagger = wire_tagger_new(cluster_key);
+    bool filled = tagger && wire_tag_fill(tagger, key, key_length, value, length, tag);
+    assert(filled);
+    wire_tagger_free(tagger);
 }
 
 bool wire_tag_verify(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,

@@ -46,7 +46,31 @@ struct wire_tag {
     uint8_t mac[WIRE_TAG_BYTES];
 };
 
-/* Fills tag->mac for the nonce that stands in it. */
+/* Tags of many values under one cluster key: what they share is fetched and derived once, and what
+ * one has used serves the next. Its functions run on one thread at a time. */
+struct wire_tagger;
+/* One tag that is computed while the bytes of its value come. Belongs to its tagger. */
+struct wire_tag_run;
+
+/* Null without memory. wire_tagger_free takes null, and ends the runs that are left. */
+struct wire_tagger *wire_tagger_new(const uint8_t cluster_key[WIRE_KEY_BYTES]);
+void wire_tagger_free(struct wire_tagger *tagger);
+
+/* Begins the tag of a value of `length` bytes under `key`; null without memory. Ends with
+ * wire_tag_end or wire_tag_drop. */
+struct wire_tag_run *wire_tag_begin(struct wire_tagger *tagger, const void *key, size_t key_length,
+                                    size_t length, const uint8_t nonce[WIRE_TAG_NONCE_BYTES]);
+/* The next bytes of the value. */
+void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length);
+/* After the last: the run is over. */
+void wire_tag_end(struct wire_tag_run *run, uint8_t mac[WIRE_TAG_BYTES]);
+void wire_tag_drop(struct wire_tag_run *run); /* null is fine */
+
+/* Fills tag->mac for the nonce that stands in it: of a value that is there as a whole. False
+ * without memory. */
+bool wire_tag_fill(struct wire_tagger *tagger, const void *key, size_t key_length,
+                   const void *value, size_t length, struct wire_tag *tag);
+/* The same for one value only, and whether a tag is the right one. */
 void wire_tag_compute(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,
                       const void *value, size_t length, struct wire_tag *tag);
 bool wire_tag_verify(const uint8_t cluster_key[WIRE_KEY_BYTES], const void *key, size_t key_length,

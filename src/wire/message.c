@@ -29,17 +29,19 @@ enum field {
     FOUND,
     TAG,
     KEY,
-    DATA, /* offset, then the rest of the frame */
+    PIECE, /* offset, length, MAC */
     SERVER,
     SERVER_RAIL,
     LEASE,
     INSTANCE,
+    DC_TARGET, /* dct_num, dc_access_key, dc_mtu, dc_gid */
+    TRANSPORT,
 };
 
 static const uint8_t layouts[WIRE_TYPE_END][MAX_FIELDS] = {
     [WIRE_WELCOME] = {SERVER},
-    [WIRE_LINK_REQUEST] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, WINDOW, LENGTH},
-    [WIRE_LINK_ACCEPT] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, SERVER_RAIL},
+    [WIRE_LINK_REQUEST] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, WINDOW, LENGTH, DC_TARGET},
+    [WIRE_LINK_ACCEPT] = {RAIL, GENERATION, ADDRESS, QUEUE_PAIR, SERVER_RAIL, TRANSPORT},
     [WIRE_LINK_READY] = {RAIL, GENERATION, DIGEST},
     [WIRE_LINK_UP] = {RAIL, GENERATION, PATH_MTU, DIGEST},
     [WIRE_LINK_DOWN] = {RAIL, GENERATION, ERROR, DETAIL},
@@ -50,7 +52,7 @@ static const uint8_t layouts[WIRE_TYPE_END][MAX_FIELDS] = {
     [WIRE_DELETE] = {ID, KEY},
     [WIRE_CANCEL] = {ID},
     [WIRE_RESULT] = {ID, ERROR, LENGTH, FOUND, TAG, DETAIL},
-    [WIRE_BULK] = {ID, DATA},
+    [WIRE_BULK] = {ID, PIECE},
     [WIRE_PREPARED] = {ID},
     [WIRE_COMMIT] = {ID, LEASE},
     [WIRE_PING] = {END},
@@ -133,6 +135,13 @@ static void put_tag(struct wire_writer *w, const struct wire_tag *tag)
     wire_put_bytes(w, tag->mac, sizeof tag->mac);
 }
 
+static void put_piece(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put(w, m->offset, 4);
+    wire_put(w, m->length, 4);
+    wire_put_bytes(w, m->mac, sizeof m->mac);
+}
+
 static void put_server(struct wire_writer *w, const struct wire_message *m)
 {
     wire_put(w, m->lanes, 2);
@@ -147,6 +156,26 @@ static void put_instance(struct wire_writer *w, const struct wire_message *m)
     wire_put_bytes(w, m->instance, sizeof m->instance);
     wire_put(w, m->lane, 2);
     wire_put(w, m->member, 2);
+}
+
+static void put_target(struct wire_writer *w, const struct wire_message *m)
+{
+    wire_put(w, m->dct_num, 3);
+    wire_put(w, m->dc_access_key, 8);
+    wire_put(w, m->dc_mtu, 1);
+    wire_put(w, m->dc_gid, 1);
+}
+
+static void put_group(struct wire_writer *w, enum field field, const struct wire_message *m)
+{
+    if (field == SERVER)
+        put_server(w, m);
+    else if (field == INSTANCE)
+        put_instance(w, m);
+    else if (field == DC_TARGET)
+        put_target(w, m);
+    else
+        wire_put(w, m->dc, 1);
 }
 
 static void put_field(struct wire_writer *w, enum field field, const struct wire_message *m)
@@ -201,12 +230,8 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
     case KEY:
         wire_put_string(w, m->key, m->key_length);
         break;
-    case DATA:
-        wire_put(w, m->offset, 4);
-        wire_put_bytes(w, m->data, m->length);
-        break;
-    case SERVER:
-        put_server(w, m);
+    case PIECE:
+        put_piece(w, m);
         break;
     case SERVER_RAIL:
         wire_put(w, m->server_rail, 1);
@@ -214,8 +239,11 @@ static void put_field(struct wire_writer *w, enum field field, const struct wire
     case LEASE:
         wire_put(w, m->lease, 8);
         break;
+    case SERVER:
     case INSTANCE:
-        put_instance(w, m);
+    case DC_TARGET:
+    case TRANSPORT:
+        put_group(w, field, m);
         break;
     }
 }
@@ -262,13 +290,14 @@ static void get_key(struct wire_reader *r, struct wire_message *m)
     get_copy(r, m->key, m->key_length);
 }
 
-static void get_data(struct wire_reader *r, struct wire_message *m)
+static void get_piece(struct wire_reader *r, struct wire_message *m)
 {
     m->offset = (uint32_t)wire_get(r, 4);
-    m->length = (uint32_t)r->left;
-    if (m->length == 0 || m->length > WIRE_MAX_BULK || m->offset > WIRE_MAX_VALUE)
+    m->length = (uint32_t)wire_get(r, 4);
+    get_copy(r, m->mac, sizeof m->mac);
+    bool bounded = m->length <= WIRE_MAX_BULK || PLANTED(wire_bulk_unbounded);
+    if (m->length == 0 || !bounded || m->offset > WIRE_MAX_VALUE)
         r->failed = true;
-    m->data = wire_get_bytes(r, m->length);
 }
 
 static void get_server(struct wire_reader *r, struct wire_message *m)
@@ -287,6 +316,31 @@ static void get_instance(struct wire_reader *r, struct wire_message *m)
     get_copy(r, m->instance, sizeof m->instance);
     m->lane = (uint16_t)wire_get(r, 2);
     m->member = (uint16_t)wire_get(r, 2);
+}
+
+static void get_target(struct wire_reader *r, struct wire_message *m)
+{
+    m->dct_num = (uint32_t)wire_get(r, 3);
+    m->dc_access_key = wire_get(r, 8);
+    m->dc_mtu = (enum fabric_mtu)wire_get(r, 1);
+    m->dc_gid = (uint8_t)wire_get(r, 1);
+    if (m->dc_gid > FABRIC_AV_MAX_GIDS || m->dc_mtu > FABRIC_MTU_4096)
+        r->failed = true;
+}
+
+static void get_group(struct wire_reader *r, enum field field, struct wire_message *m)
+{
+    if (field == SERVER) {
+        get_server(r, m);
+    } else if (field == INSTANCE) {
+        get_instance(r, m);
+    } else if (field == DC_TARGET) {
+        get_target(r, m);
+    } else {
+        uint64_t transport = wire_get(r, 1);
+        m->dc = transport == 1;
+        r->failed = r->failed || transport > 1;
+    }
 }
 
 static void get_field(struct wire_reader *r, enum field field, struct wire_message *m)
@@ -342,11 +396,8 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
     case KEY:
         get_key(r, m);
         break;
-    case DATA:
-        get_data(r, m);
-        break;
-    case SERVER:
-        get_server(r, m);
+    case PIECE:
+        get_piece(r, m);
         break;
     case SERVER_RAIL:
         m->server_rail = (uint8_t)wire_get(r, 1);
@@ -354,8 +405,11 @@ static void get_field(struct wire_reader *r, enum field field, struct wire_messa
     case LEASE:
         m->lease = wire_get(r, 8);
         break;
+    case SERVER:
     case INSTANCE:
-        get_instance(r, m);
+    case DC_TARGET:
+    case TRANSPORT:
+        get_group(r, field, m);
         break;
     }
 }

@@ -10,7 +10,7 @@
 #include "src/wire/crypto.h"
 
 #define WIRE_MAX_VALUE (16u * 1024u * 1024u) /* bytes of a block */
-#define WIRE_MAX_BULK 61440u                 /* payload bytes of one BULK message */
+#define WIRE_MAX_BULK (1024u * 1024u)        /* payload bytes that one BULK announces */
 #define WIRE_DETAIL 240
 #define WIRE_INSTANCE_BYTES 16
 
@@ -28,13 +28,14 @@ enum wire_type {
     WIRE_DELETE,       /* client */
     WIRE_CANCEL,       /* client: the operation is closed; nothing of it may become visible */
     WIRE_RESULT,       /* server: how the operation ended; bulk of a GET over TCP follows it */
-    WIRE_BULK,         /* either: bytes of a value */
+    WIRE_BULK,         /* either: bytes of a value follow the record, which this frame ends */
     WIRE_PREPARED,     /* server: a PUT is whole and verified, and visible only after COMMIT */
     WIRE_COMMIT,       /* client: the operation is still open, for `lease` from PREPARED on */
     WIRE_PING,         /* either, after a silence; the answer is PONG */
     WIRE_PONG,
     WIRE_INSTANCE, /* client, first of all: which one it is, across its connections */
     WIRE_TYPE_END,
+    WIRE_PAYLOAD, /* no frame: bytes that a BULK announced have come to where they were wanted */
 };
 
 enum wire_way {
@@ -48,9 +49,14 @@ struct wire_message {
     uint8_t rail;        /* the client's number of the rail; RAIL_CHANGED: the server's */
     uint32_t generation; /* of the link; grows with every LINK_REQUEST of the rail */
     struct fabric_port_address address;
-    uint32_t qp_num, psn;           /* 24 bits */
-    uint64_t iova;                  /* window: for this operation, or for the probe */
-    uint32_t rkey, length;          /* bytes; RESULT of buffer_too_small: that are needed */
+    uint32_t qp_num, psn;   /* 24 bits */
+    uint32_t dct_num;       /* 24 bits: the client's DC target on this rail; 0: none */
+    uint64_t dc_access_key; /* that its initiators must present */
+    enum fabric_mtu dc_mtu; /* of the target */
+    uint8_t dc_gid;         /* its GID's position in `address`; FABRIC_AV_MAX_GIDS: no GRH */
+    bool dc;                /* LINK_ACCEPT: the server reaches the target, not the pair */
+    uint64_t iova;          /* window: for this operation, or for the probe */
+    uint32_t rkey, length;  /* bytes; RESULT of buffer_too_small: that are needed */
     uint8_t digest[WIRE_MAC_BYTES]; /* over both addresses and the session */
     enum fabric_mtu path_mtu;
     enum fabric_error error;
@@ -60,8 +66,9 @@ struct wire_message {
     struct wire_tag tag;
     uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
-    uint32_t offset;     /* BULK: where `data` belongs */
-    const uint8_t *data; /* BULK: `length` bytes; of a decoded message, inside its record */
+    uint32_t offset;     /* BULK, PAYLOAD: where the bytes belong in the value */
+    const uint8_t *data; /* `length` bytes: BULK to be sent, in no frame; PAYLOAD that has come */
+    uint8_t mac[WIRE_TAG_BYTES]; /* the last BULK of a PUT: ends its tag; else zeros */
     uint16_t lanes;
     uint8_t rails;
     uint16_t operations;            /* with data that one connection may have under way */
@@ -75,7 +82,7 @@ struct wire_message {
 /* The shard of a server with `lanes` of them that has the key. */
 uint32_t wire_key_lane(const void *key, size_t key_length, uint32_t lanes);
 
-/* Bytes that any message but BULK needs at most, with its frame header. */
+/* Bytes that any message needs at most, with its frame header. */
 #define WIRE_MESSAGE_ROOM 1024u
 
 /* Writes frame header and members to `out`; *length is what was used. False when it does not fit.

@@ -56,9 +56,13 @@ struct wire_session {
     uint64_t sequence_in, sequence_out;
     struct buffer in, out;
     size_t out_sent;         /* of out.data */
+    struct buffer payloads;  /* follow the record that is open */
+    bool announces;          /* it ends in a BULK already */
     bool record_open;        /* the last record in `out` takes further frames */
     size_t record_at;        /* its header */
     size_t frame_at, frames; /* a verified record in `in`: next frame, end of frames */
+    bool announced;          /* BULK was among them */
+    size_t payload;          /* bytes that pass by before anything else */
 };
 
 static bool reserve(struct buffer *b, size_t more)
@@ -148,6 +152,7 @@ void wire_session_destroy(struct wire_session *session)
     wire_mac_free(session->binder);
     free(session->in.data);
     free(session->out.data);
+    free(session->payloads.data);
     OPENSSL_cleanse(session, sizeof *session);
     free(session);
 }
@@ -342,6 +347,7 @@ static enum fabric_error take_record(struct wire_session *s, const struct header
     s->sequence_in++;
     s->frame_at = WIRE_HEADER_BYTES;
     s->frames = covered;
+    s->announced = false;
     return FABRIC_OK;
 }
 
@@ -394,7 +400,7 @@ enum fabric_error wire_session_feed(struct wire_session *session, const uint8_t 
     *taken = 0;
     if (s->state == BROKEN)
         return ERR_FRAME_INVALID;
-    while (*taken < length && s->frames == 0) {
+    while (*taken < length && s->frames == 0 && s->payload == 0) {
         struct header h;
         enum fabric_error error = FABRIC_OK;
         if (s->in.used < WIRE_HEADER_BYTES) {
@@ -434,30 +440,70 @@ enum fabric_error wire_session_next(struct wire_session *session, struct wire_me
     if (error)
         return broken(s, error);
     s->frame_at += used;
+    bool bulk = out->type == WIRE_BULK;
+    if (s->announced && !bulk && !PLANTED(wire_bulk_inside))
+        return broken(s, ERR_FRAME_INVALID);
+    s->announced = bulk;
+    s->payload = bulk ? out->length : 0;
     *got = true;
     return FABRIC_OK;
+}
+
+size_t wire_session_payload(const struct wire_session *session)
+{
+    assert(session);
+    return session->state == READY ? session->payload : 0;
+}
+
+void wire_session_payload_passed(struct wire_session *session, size_t length)
+{
+    assert(session && length <= session->payload);
+    session->payload -= length;
 }
 
 enum fabric_error wire_session_end(const struct wire_session *session)
 {
     assert(session);
-    bool inside = session->in.used && session->frames == 0;
+    bool inside = session->payload || (session->in.used && session->frames == 0);
     return inside ? ERR_FRAME_INVALID : ERR_PEER_GONE;
 }
 
-/* From here on the record is only sent: one MAC over all its frames. */
+/* From here on the record is only sent: one MAC over all its frames, then what they announce. */
 static void seal(struct wire_session *s)
 {
     if (!s->record_open)
         return;
     uint8_t *at = s->out.data + s->record_at;
-    size_t length = s->out.used - s->record_at - WIRE_HEADER_BYTES;
-    assert(length && length <= WIRE_MAX_BODY && s->out.room - s->out.used >= WIRE_MAC_BYTES);
+    size_t length = s->out.used - s->record_at - WIRE_HEADER_BYTES, payloads = s->payloads.used;
+    assert(length && length <= WIRE_MAX_BODY);
+    assert(s->out.room - s->out.used >= WIRE_MAC_BYTES + payloads);
     put_header(at, KIND_RECORD, length, s->sequence_out++);
     const struct wire_span part = {at, WIRE_HEADER_BYTES + length};
     wire_mac_compute(s->mac_out, &part, 1, at + part.length);
     s->out.used += WIRE_MAC_BYTES;
-    s->record_open = false;
+    if (payloads)
+        memcpy(s->out.data + s->out.used, s->payloads.data, payloads);
+    s->out.used += payloads;
+    s->payloads.used = 0;
+    s->record_open = s->announces = false;
+}
+
+/* A frame of `most` bytes, with a payload of `copied`, does not belong into the open record. */
+static bool is_full(const struct wire_session *s, size_t most, size_t copied, bool bulk)
+{
+    if (!s->record_open)
+        return false;
+    return s->out.used - s->record_at + most > WIRE_HEADER_BYTES + WIRE_MAX_BODY ||
+           s->payloads.used + copied > WIRE_MAX_BODY || (s->announces && !bulk) ||
+           PLANTED(wire_record_per_message);
+}
+
+/* What was reserved is enough for the open record, its MAC and its payloads. */
+static bool reserve_all(struct wire_session *s, size_t most, size_t copied)
+{
+    size_t payloads = s->payloads.used + copied;
+    return reserve(&s->out, WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES + payloads) &&
+           (copied == 0 || reserve(&s->payloads, copied));
 }
 
 enum fabric_error wire_session_send(struct wire_session *session,
@@ -465,15 +511,15 @@ enum fabric_error wire_session_send(struct wire_session *session,
 {
     assert(session && message && session->state == READY);
     struct wire_session *s = session;
-    size_t bulk = message->type == WIRE_BULK ? message->length : 0;
-    size_t most = WIRE_MESSAGE_ROOM + bulk, length;
-    if (wire_session_queued(s) + WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES > WIRE_MAX_QUEUED)
+    const size_t most = WIRE_MESSAGE_ROOM;
+    bool bulk = message->type == WIRE_BULK, copies = bulk && message->length <= WIRE_COPIED;
+    size_t copied = copies ? message->length : 0, length;
+    if (wire_session_queued(s) + WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES + copied >
+        WIRE_MAX_QUEUED)
         return ERR_QUEUE_FULL;
-    bool full =
-        s->record_open && s->out.used - s->record_at + most > WIRE_HEADER_BYTES + WIRE_MAX_BODY;
-    if (full || PLANTED(wire_record_per_message))
+    if (is_full(s, most, copied, bulk))
         seal(s);
-    if (!reserve(&s->out, WIRE_HEADER_BYTES + most + WIRE_MAC_BYTES))
+    if (!reserve_all(s, most, copied))
         return ERR_RESOURCES_EXHAUSTED;
     if (!s->record_open) {
         s->record_open = true;
@@ -483,13 +529,19 @@ enum fabric_error wire_session_send(struct wire_session *session,
     bool fits = wire_message_encode(message, s->out.data + s->out.used, most, &length);
     assert(fits);
     s->out.used += length;
+    s->announces = bulk;
+    if (copied)
+        memcpy(s->payloads.data + s->payloads.used, message->data, copied);
+    s->payloads.used += copied;
+    if (bulk && !copies)
+        seal(s);
     return FABRIC_OK;
 }
 
 size_t wire_session_queued(const struct wire_session *session)
 {
     assert(session && session->out_sent <= session->out.used);
-    return session->out.used - session->out_sent;
+    return session->out.used - session->out_sent + session->payloads.used;
 }
 
 const uint8_t *wire_session_pending(struct wire_session *session, size_t *length)

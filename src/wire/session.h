@@ -17,6 +17,9 @@
 #define WIRE_VERSION 1
 #define WIRE_HEADER_BYTES 20u
 #define WIRE_MAX_BODY 65536u /* frames of one record */
+#define WIRE_COPIED                                                                                \
+    16384u /* payload bytes of a BULK that are cheaper to copy than to send apart                  \
+            */
 #define WIRE_MAX_QUEUED (4u * 1024u * 1024u)
 
 enum wire_role {
@@ -53,13 +56,21 @@ enum fabric_error wire_session_feed(struct wire_session *session, const uint8_t 
 /* The next message, if *got. It is valid until the next call on this session. Errors: as feed. */
 enum fabric_error wire_session_next(struct wire_session *session, struct wire_message *out,
                                     bool *got);
-/* The stream ended: frame_invalid in the middle of a record, peer_gone between two. */
+/* Bytes of the payload that the last message, BULK, announced and that come next on the stream; 0:
+ * none. They go by this session, which takes nothing meanwhile: only whoever has the tag of their
+ * block can tell that they are right. */
+size_t wire_session_payload(const struct wire_session *session);
+/* So many of them went by. */
+void wire_session_payload_passed(struct wire_session *session, size_t length);
+/* The stream ended: frame_invalid in the middle of a record or of its payload, else
+ * peer_gone. */
 enum fabric_error wire_session_end(const struct wire_session *session);
 
-/* Queues one message; copies it. Messages that are queued one after the other share a record of up
- * to WIRE_MAX_BODY bytes, until wire_session_pending closes it. Errors: queue_full
- * (WIRE_MAX_QUEUED bytes wait; the peer does not read), resources_exhausted. The session must be
- * ready. */
+/* Queues one message; copies it, and a payload of up to WIRE_COPIED bytes. A longer one is to
+ * follow at once what is queued when this returns. Messages that are queued one after the other
+ * share a record of up to WIRE_MAX_BODY bytes, until wire_session_pending closes it. Errors:
+ * queue_full (WIRE_MAX_QUEUED bytes wait; the peer does not read), resources_exhausted. The session
+ * must be ready. */
 enum fabric_error wire_session_send(struct wire_session *session,
                                     const struct wire_message *message);
 /* Bytes that wait to be sent. */

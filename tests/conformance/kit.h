@@ -65,14 +65,24 @@ struct kit *kit_new_bare(size_t nodes, fabric_caps caps);
 void kit_need_reads(struct kit *kit);
 /* Destroys the world; for teardown functions, *state may be null. */
 int kit_free(void **state);
-/* A case with its teardown. */
-#define CASE(name) cmocka_unit_test_teardown(name, kit_free)
+/* Notes which case runs; its name comes as the state. */
+int kit_begin(void **state);
+/* A case with its teardown, by its name in the table of deviations. */
+#define CASE(name)                                                                                 \
+    cmocka_unit_test_prestate_setup_teardown(name, kit_begin, kit_free, (char[]){#name})
 
 void kit_open(struct kit_node *node); /* device, completion queue, region, address */
 struct fabric_port_attr kit_port(struct kit_node *node);
 
 /* Puts a layer over the node's fabric; `f` is what its constructor gave. */
 void kit_adopt(struct kit *kit, size_t node, struct fabric *f);
+
+/* Ends the running case, which the backend cannot show: "BACKEND WHY". */
+void kit_skip(const struct kit *kit, const char *why);
+
+/* The status that is to be expected where this one is due: another one where the driver of the
+ * running fabric is known for it, which is said. */
+enum fabric_wc_status kit_due(enum fabric_wc_status due);
 
 /* Breaks something, or skips the case. */
 void kit_inject(struct kit *kit, size_t node, enum bench_word word);

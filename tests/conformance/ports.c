@@ -17,7 +17,7 @@ static void devices_are_listed_and_opened_by_name(void **state)
     assert_int_equal(fabric_device_list(f, names, 2, &count), FABRIC_OK);
     if (count == 0) { /* an adapter without its verbs */
         assert_int_equal(fabric_device_open(f, "mlx5_0", &device), ERR_NOT_FOUND);
-        skip();
+        kit_skip(kit, "has no RDMA device");
     }
     assert_int_equal(count, 1);
     assert_string_equal(names[0], bench_backend.device(kit->bench, 0));
@@ -97,6 +97,9 @@ static void tables_can_be_read_to_their_end(void **state)
     assert_true(fabric_gid_equal(&gid.gid, &expected));
 }
 
+#define COUNTED(counters, member)                                                                  \
+    ((counters)->present >> (offsetof(struct fabric_port_counters, member) / 8) & 1)
+
 static void counters_grow_with_the_traffic(void **state)
 {
     struct kit *kit = *state = kit_new(2, FABRIC_CAP_RC);
@@ -105,15 +108,20 @@ static void counters_grow_with_the_traffic(void **state)
     struct kit_qp qa, qb;
     enum fabric_error error = fabric_counters_query(a->f, a->device, 1, &before);
     if (error == ERR_NOT_SUPPORTED)
-        skip();
+        kit_skip(kit, "has no counters");
     assert_int_equal(error, FABRIC_OK);
     kit_pair(kit, 0, 1, &qa, &qb);
     assert_int_equal(kit_write(&qa, 1, &kit->nodes[1], 0, 50000), FABRIC_OK);
     kit_await_wc(kit, a, 1);
     assert_int_equal(fabric_counters_query(a->f, a->device, 1, &after), FABRIC_OK);
-    assert_true(after.xmit_data >= before.xmit_data + 50000);
-    assert_true(after.xmit_packets > before.xmit_packets);
-    assert_true(after.rcv_packets > before.rcv_packets);
+    assert_int_equal(after.present, before.present);
+    assert_true(after.present != 0);
+    if (COUNTED(&after, xmit_data))
+        assert_true(after.xmit_data >= before.xmit_data + 50000);
+    if (COUNTED(&after, xmit_packets))
+        assert_true(after.xmit_packets > before.xmit_packets);
+    if (COUNTED(&after, rcv_packets))
+        assert_true(after.rcv_packets > before.rcv_packets);
     assert_int_equal(after.bad_pkey, before.bad_pkey);
 }
 
@@ -148,7 +156,8 @@ static void a_port_that_goes_and_comes_is_told(void **state)
     size_t up = position_of(a, FABRIC_ASYNC_PORT_ACTIVE, down);
     assert_true(up != SIZE_MAX);
     assert_int_equal(a->events[up].u.async.port_num, 1);
-    assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
+    if (!bench_backend.back_to_back)
+        assert_false(kit_has_async(&kit->nodes[1], FABRIC_ASYNC_PORT_ERR));
 }
 
 /* MK-C3. */
@@ -254,7 +263,7 @@ static void an_overrun_completion_queue_is_told(void **state)
         continue; /* nobody polls */
     kit_pass(kit, KIT_SECOND);
     if (!kit_has_async(a, FABRIC_ASYNC_CQ_ERR))
-        skip(); /* devices round depths up and drain by themselves */
+        kit_skip(kit, "rounded the depth up, or drained by itself");
     assert_int_equal(kit_state(&qa), FABRIC_QPS_ERR);
     assert_int_equal(fabric_qp_destroy(a->f, qa.qp), FABRIC_OK);
     kit_await_wc(kit, a, KIT_DEPTH - 1);

@@ -44,9 +44,9 @@ static void show(struct tree_fabric *tree, bool json)
     size_t total = 0;
     const struct net_output out = {&total, drop};
     const struct net_show_options options = {.json = json, .pretty = json};
-    enum net_exit end = net_show_run(&tree->head, &options, &out, &out);
+    enum cli_exit end = net_show_run(&tree->head, &options, &out, &out);
     HOLDS(total > 0 && total < 1u << 20);
-    HOLDS(end == NET_EXIT_DONE || end == NET_EXIT_INPUT || end == NET_EXIT_ABSENT);
+    HOLDS(end == CLI_DONE || end == CLI_CONFIG || end == CLI_NOT_FOUND);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)

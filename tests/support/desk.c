@@ -113,9 +113,9 @@ static enum fabric_error run(void *context, const struct cli_node *node)
             continue;
         const char *command = node->signal ? node->signal(node->context, desk->signal) : NULL;
         desk->signal = -1;
-        if (command)
+        if (command && *command)
             small_command(desk->world, desk->node, command);
-        else
+        else if (!command)
             error = ERR_CANCELLED;
     }
     small_stop(desk->world, desk->node);
@@ -136,12 +136,15 @@ static void notify(void *context, const char *state)
     snprintf(desk->told + used, sizeof desk->told - used, "%s ", state);
 }
 
-static struct fabric *look(void *context)
+static enum fabric_error look(void *context, const char *sysfs_root, struct fabric **out)
 {
     struct desk *desk = context;
-    struct fabric *f = desk->fabric;
+    snprintf(desk->sysfs_root, sizeof desk->sysfs_root, "%s", sysfs_root ? sysfs_root : "");
+    if (!desk->fabric)
+        return ERR_NOT_FOUND;
+    *out = desk->fabric;
     desk->fabric = NULL;
-    return f;
+    return FABRIC_OK;
 }
 
 enum cli_exit desk_type(struct desk *desk, const char *line)

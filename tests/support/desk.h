@@ -18,6 +18,7 @@ struct desk_file {
 
 struct desk {
     struct fabric *fabric;     /* to look around with: the next command takes it */
+    char sysfs_root[64];       /* where the last look was to be; "" at this machine */
     struct small_world *world; /* null: what runs a node must not be typed */
     uint32_t node;             /* where commands run */
     struct desk_file files[DESK_FILES];

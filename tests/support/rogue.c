@@ -69,8 +69,12 @@ static void receive(struct rogue *r)
             ended(r);
             return;
         }
-        if (got)
+        if (got && m.type == WIRE_PAYLOAD)
+            r->sunk += m.length;
+        else if (got)
             r->got[r->count++ % ROGUE_KEPT] = m;
+        if (got && m.type == WIRE_BULK && r->sink)
+            wire_channel_receive(r->channel, r->sink + m.offset);
     }
 }
 
@@ -86,7 +90,7 @@ static void event(void *state, const struct fabric_event *e)
         break;
     case FABRIC_EVENT_CONNECTED:
     case FABRIC_EVENT_WRITABLE:
-        if (r->channel)
+        if (r->channel && !r->holds)
             wire_channel_flush(r->channel);
         break;
     case FABRIC_EVENT_READABLE:

@@ -20,6 +20,9 @@ struct rogue {
     struct wire_channel *channel;
     struct wire_message got[ROGUE_KEPT];
     uint32_t count;
+    uint8_t *sink; /* payload goes there, each BULK at its offset; null: nowhere */
+    size_t sunk;   /* bytes of it so far */
+    bool holds;    /* sends no more when the stream has room again */
     size_t raw_received;
     bool closed;
 };

@@ -7,7 +7,14 @@
 #include "tests/support/small_world_inside.h"
 
 #define STREAM_CHUNK 3000u /* bytes that one send takes */
+#define STREAM_PART 700u   /* and one receive gives: bytes come split differently */
 #define STREAM_DELAY 10000u
+
+void small_chunk(struct small_world *w, size_t bytes)
+{
+    assert(w && bytes);
+    w->chunk = bytes;
+}
 
 void small_tell(struct small_node *n, uint32_t pipe, enum fabric_event_type type,
                 enum fabric_error error, uint64_t after)
@@ -110,7 +117,8 @@ static enum fabric_error stream_send(struct fabric *f, fabric_stream stream, con
     assert(p->open);
     if (!q)
         return ERR_PEER_GONE;
-    size_t part = length < STREAM_CHUNK ? length : STREAM_CHUNK;
+    size_t most = n->world->chunk ? n->world->chunk : STREAM_CHUNK;
+    size_t part = length < most ? length : most;
     if (p->stalled)
         part = 0;
     q->data = realloc(q->data, q->length + part + 1);
@@ -130,11 +138,13 @@ static enum fabric_error stream_send(struct fabric *f, fabric_stream stream, con
 static enum fabric_error stream_recv(struct fabric *f, fabric_stream stream, void *buf,
                                      size_t capacity, size_t *received, bool *end)
 {
-    struct small_pipe *p = &small_of(f)->pipes[stream.id];
+    struct small_node *n = small_of(f);
+    struct small_pipe *p = &n->pipes[stream.id];
     assert(p->open);
     size_t part = p->length < capacity ? p->length : capacity;
-    if (part > 700)
-        part = 700; /* bytes come split differently from how they went */
+    size_t most = n->world->chunk ? n->world->chunk : STREAM_PART;
+    if (part > most)
+        part = most;
     if (part) {
         memcpy(buf, p->data, part);
         memmove(p->data, p->data + part, p->length - part);

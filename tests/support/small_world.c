@@ -178,13 +178,11 @@ static void take_report(void *context, const char *json)
     if (getenv("SMALL_WORLD_TALK"))
         fprintf(stderr, "%12llu %u %s\n", (unsigned long long)n->world->now, n->index, json);
     keep(n->reports, &n->report_count, json);
-    if (n->more.report)
-        n->more.report(n->more.context, json);
 }
 
 void small_sink(struct small_world *w, uint32_t node, const struct fabric_report_sink *sink)
 {
-    w->nodes[node]->more = sink ? *sink : (struct fabric_report_sink){NULL, NULL};
+    w->nodes[node]->own = sink ? *sink : (struct fabric_report_sink){NULL, NULL};
 }
 
 struct small_world *small_world_new(uint32_t nodes)
@@ -311,7 +309,8 @@ enum fabric_error small_start_with(struct small_world *w, uint32_t node,
 {
     struct small_node *n = w->nodes[node];
     assert(!n->program);
-    enum fabric_error error = program->start(&n->head, config, length, &n->sink, &n->state);
+    enum fabric_error error =
+        program->start(&n->head, config, length, n->own.report ? &n->own : &n->sink, &n->state);
     if (!error)
         n->program = program;
     *state = n->state;

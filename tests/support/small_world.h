@@ -44,6 +44,8 @@ void small_cut(struct small_world *w, uint32_t node, bool cut);
 /* RDMA takes so long from now on, ns; and then so long until it is told. */
 void small_delay(struct small_world *w, uint64_t ns);
 void small_completion_delay(struct small_world *w, uint64_t ns);
+/* Streams take and give so many bytes at a time from now on; at first 3,000 and 700. */
+void small_chunk(struct small_world *w, size_t bytes);
 /* So many of the next RDMA operations deliver a wrong byte. */
 void small_corrupt(struct small_world *w, uint32_t operations);
 void small_file(struct small_world *w, uint32_t node, const char *path, const void *data,
@@ -60,7 +62,7 @@ enum fabric_error small_start_with(struct small_world *w, uint32_t node,
                                    const struct fabric_program *program, const char *config,
                                    size_t length, void **state);
 void small_stop(struct small_world *w, uint32_t node);
-/* Where the reports of the node go besides; null: nowhere. Before its start. */
+/* Where the reports of the program go that is started next; null: the world keeps them. */
 void small_sink(struct small_world *w, uint32_t node, const struct fabric_report_sink *sink);
 void small_command(struct small_world *w, uint32_t node, const char *json);
 /* Look-ups from now on take `delay` ns and end in `error`. */

@@ -71,7 +71,7 @@ struct small_node {
     uint32_t index;
     const struct fabric_program *program;
     void *state;
-    struct fabric_report_sink sink, more;
+    struct fabric_report_sink sink, own; /* own.report null: `sink`, which keeps the reports */
     struct small_port port;
     bool no_device, cut;
     const void *read_only; /* memory that cannot be written */
@@ -99,6 +99,7 @@ struct small_node {
 struct small_world {
     uint64_t now, order, random, delay, completion_delay, resolve_delay, lend_delay;
     enum fabric_error resolve_error, lend_error;
+    size_t chunk; /* bytes that a stream takes at a time */
     uint32_t node_count, link_mtu, answer_mtu, corrupt;
     struct small_node *nodes[SMALL_NODES];
     struct small_entry *queue; /* SMALL_QUEUE */

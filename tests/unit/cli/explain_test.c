@@ -25,7 +25,8 @@ static void each_kind_of_error_has_its_code(void **state)
         {ERR_RDMA_REQUIRED, 6},  {ERR_RETRY_EXCEEDED, 6}, {ERR_PKEY_LIMITED_PAIR, 6},
         {ERR_TAG_MISMATCH, 7},   {ERR_CHECKSUM, 7},       {ERR_NOT_FOUND, 8},
         {ERR_STORE_FULL, 9},     {ERR_READ_ONLY, 9},      {ERR_TOO_LARGE, 9},
-        {ERR_CANCELLED, 130},
+        {ERR_CANCELLED, 130},    {ERR_ACCESS_DENIED, 3},  {ERR_SYSFILE_INVALID, 3},
+        {ERR_NOT_SUPPORTED, 6},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

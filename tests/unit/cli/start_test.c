@@ -45,6 +45,24 @@ static void a_wrong_file_is_refused_with_its_place(void **state)
     desk_close(&desk);
 }
 
+/* An error has its name from where it is decided, not from what somebody wrote into the file. */
+static void each_complaint_has_its_own_name(void **state)
+{
+    static const char quoted[] = "network: {auth_key_file: key, address: (mtu_invalid)}\n";
+    static const char both[] = "network: {auth_key_file: key, address: x}\nrdma: {mtu: 9000}\n";
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk_file(&desk, "conf", quoted, sizeof quoted - 1, 0644);
+    desk_expect(&desk, "memkv start --check-config --config conf", CLI_CONFIG, NULL,
+                "memkv: config_invalid: conf:1:40: address: found '(mtu_invalid)'");
+    desk_file(&desk, "conf", both, sizeof both - 1, 0644);
+    desk_expect(&desk, "memkv start --check-config --config conf --json", CLI_CONFIG,
+                "\"name\":\"mtu_invalid\",\"detail\":\"conf:2:13: mtu: found '9000'",
+                "memkv: config_invalid: conf:1:40: address: found 'x'");
+    desk_close(&desk);
+}
+
 static void every_value_is_printed_with_its_origin(void **state)
 {
     struct desk desk;
@@ -207,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wrong_file_is_refused_with_its_place),
+        cmocka_unit_test(each_complaint_has_its_own_name),
         cmocka_unit_test(every_value_is_printed_with_its_origin),
         cmocka_unit_test(the_other_name_of_a_key_is_its_origin_too),
         cmocka_unit_test(a_key_file_that_everybody_may_write_is_refused),

@@ -37,11 +37,10 @@ static void a_block_over_rdma_proves_the_fabric(void **state)
     assert_non_null(strstr(desk.out, "P_Key             : 0xffff   (full membership)\n"));
     assert_non_null(strstr(desk.out, "path MTU          : 4096\n"));
     assert_non_null(strstr(desk.out, "block             : 1048577 bytes there and back\n"));
-    desk_expect(
-        &desk, "memkv net verify -j --size 8193", CLI_DONE,
-        "{\"verified\":true,\"server\":\"10.0.0.1:9900\",\"transport\":\"rc\",\"bytes\":8193,"
-        "\"fabric_proven\":true",
-        NULL);
+    desk_expect(&desk, "memkv net verify -j --size 8193", CLI_DONE,
+                "{\"ok\":true,\"verified\":true,\"server\":\"10.0.0.1:9900\","
+                "\"transport\":\"rc\",\"bytes\":8193,\"fabric_proven\":true",
+                NULL);
     desk_expect(&desk, "memkv net verify --size 8192", CLI_USAGE, NULL, "8193 bytes to 16 MiB");
     desk_expect(&desk, "memkv exists x", CLI_NOT_FOUND, NULL, NULL);
     desk_close(&desk);

@@ -137,6 +137,29 @@ static void an_ethernet_port_is_capped_by_its_interface(void **state)
     done(&b);
 }
 
+/* As the rails have it: dc where the device has none, and no GID that peers could be told. */
+static void what_a_rail_refuses_is_not_called_ready(void **state)
+{
+    struct bench b;
+    (void)state;
+    open(&b);
+    b.config.transport = CONFIG_RDMA_DC;
+    assert_int_equal(judge(&b)->error, FABRIC_OK);
+    b.config.transport = CONFIG_RDMA_AUTO;
+    tree_set_text(b.tree, REAL "gids/0", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+    assert_int_equal(judge(&b)->error, ERR_GID_NONE);
+    done(&b);
+    memset(&b, 0, sizeof(b));
+    b.tree = tree_fabric_open("tests/net/trees/rxe/tree");
+    config_rdma_defaults(&b.config);
+    b.config.transport = CONFIG_RDMA_DC;
+    assert_int_equal(judge(&b)->error, ERR_DC_UNSUPPORTED);
+    assert_non_null(strstr(judge(&b)->detail, "on a device without DC (rxe)"));
+    b.config.transport = CONFIG_RDMA_RC;
+    assert_int_equal(judge(&b)->error, FABRIC_OK);
+    done(&b);
+}
+
 static void an_iwarp_device_and_an_unknown_link_layer_are_refused(void **state)
 {
     struct bench b;
@@ -160,6 +183,7 @@ int main(void)
         cmocka_unit_test(the_entry_at_the_index_is_judged_by_name),
         cmocka_unit_test(a_partition_is_found_by_value_full_before_limited),
         cmocka_unit_test(an_ethernet_port_is_capped_by_its_interface),
+        cmocka_unit_test(what_a_rail_refuses_is_not_called_ready),
         cmocka_unit_test(an_iwarp_device_and_an_unknown_link_layer_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,19 +9,26 @@
 
 #include "tests/support/text_sink.h"
 
-static void every_error_has_an_end_of_its_kind(void **state)
+static const char *member(const json_t *object, const char *key)
 {
-    static const struct {
-        enum fabric_error error;
-        enum net_exit end;
-    } cases[] = {{FABRIC_OK, 0},           {ERR_NOT_FOUND, 8},        {ERR_TOO_LARGE, 3},
-                 {ERR_SYSFILE_INVALID, 3}, {ERR_ACCESS_DENIED, 6},    {ERR_READ_ONLY, 6},
-                 {ERR_NOT_SUPPORTED, 6},   {ERR_INVALID_ARGUMENT, 6}, {ERR_RESOURCES_EXHAUSTED, 1}};
+    return json_string_value(json_object_get(object, key));
+}
+
+static void every_error_is_one_kind_of_object(void **state)
+{
+    json_t *object = net_error_object(ERR_NOT_SUPPORTED, "found nothing", NULL);
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        assert_int_equal(net_exit_of(cases[i].error), cases[i].end);
-    for (enum fabric_error error = 1; error < ERR_COUNT; error++)
-        assert_int_not_equal(net_exit_of(error), 0); /* never success on a failure */
+    assert_int_equal(json_object_size(object), 6);
+    assert_string_equal(member(object, "name"), "not_supported");
+    assert_string_equal(member(object, "detail"), "found nothing");
+    assert_string_equal(member(object, "text"), error_info(ERR_NOT_SUPPORTED)->text);
+    assert_string_equal(member(object, "cause"), error_info(ERR_NOT_SUPPORTED)->cause);
+    assert_string_equal(member(object, "fix"), error_info(ERR_NOT_SUPPORTED)->fix);
+    assert_int_equal(json_integer_value(json_object_get(object, "exit")), CLI_FABRIC);
+    json_decref(object);
+    object = net_error_object(ERR_NOT_FOUND, "", "Look elsewhere.");
+    assert_string_equal(member(object, "fix"), "Look elsewhere.");
+    json_decref(object);
 }
 
 static void a_field_has_its_key_in_18_columns(void **state)
@@ -68,7 +75,7 @@ static void json_is_one_line_or_indented(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_error_has_an_end_of_its_kind),
+        cmocka_unit_test(every_error_is_one_kind_of_object),
         cmocka_unit_test(a_field_has_its_key_in_18_columns),
         cmocka_unit_test(what_is_longer_than_a_line_is_cut_not_overrun),
         cmocka_unit_test(json_is_one_line_or_indented),

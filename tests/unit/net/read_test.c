@@ -25,18 +25,18 @@ static uint64_t survive(struct tree_fabric *tree)
     struct net_output out = text_sink_output(&sink);
     struct net_show_options options = {.json = true};
     struct net_ipoib_options ipoib = {.interface = "ib0", .json = true};
-    enum net_exit end = net_show_run(&tree->head, &options, &out, &out);
+    enum cli_exit end = net_show_run(&tree->head, &options, &out, &out);
     json_t *object = json_loads(text_sink_text(&sink), 0, NULL);
     assert_non_null(object);
     uint64_t faults =
         (uint64_t)json_integer_value(json_object_get(object, "system_file_error_count"));
     bool failed = !json_is_null(json_object_get(object, "error"));
-    assert_true(end != NET_EXIT_INTERNAL && (end == NET_EXIT_DONE) == (!faults && !failed));
+    assert_true(end != CLI_INTERNAL && (end == CLI_DONE) == (!faults && !failed));
     json_decref(object);
     text_sink_empty(&sink);
     options.json = false;
     assert_int_equal(net_show_run(&tree->head, &options, &out, &out), end);
-    assert_true(net_ipoib_run(&tree->head, &ipoib, &out, &out) != NET_EXIT_INTERNAL);
+    assert_true(net_ipoib_run(&tree->head, &ipoib, &out, &out) != CLI_INTERNAL);
     text_sink_empty(&sink);
     return faults;
 }

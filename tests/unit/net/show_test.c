@@ -53,7 +53,7 @@ static void check_tree(const char *name, bool json)
     struct tree_fabric *tree = tree_fabric_open(path);
     char *text;
     int exit = expected(name, json ? "json" : "text", &text);
-    enum net_exit end = net_show_run(&tree->head, &options, &out, &out);
+    enum cli_exit end = net_show_run(&tree->head, &options, &out, &out);
     if (strcmp(text_sink_text(&sink), text) != 0)
         fprintf(stderr, "tree %s\n", name);
     assert_string_equal(text_sink_text(&sink), text);
@@ -95,7 +95,7 @@ static void show(struct sim_bed *bed, const char *node, const struct net_show_op
     struct net_output out = text_sink_output(sink);
     struct sim_host *host = sim_host_find(sim_testbed_world(bed->tb), node);
     struct fabric *f = sim_fabric_create(host, FABRIC_CAPS_ALL, NULL);
-    assert_int_equal(net_show_run(f, options, &out, &out), NET_EXIT_DONE);
+    assert_int_equal(net_show_run(f, options, &out, &out), CLI_DONE);
     fabric_destroy(f);
 }
 
@@ -170,7 +170,7 @@ static void a_simulated_roce_port_shows_its_gid(void **state)
 
 /* ------------------------------------------------------------------ --watch (MK-D6) */
 
-static enum net_exit watch(struct tree_fabric *tree, bool json, struct text_sink *sink)
+static enum cli_exit watch(struct tree_fabric *tree, bool json, struct text_sink *sink)
 {
     struct net_output out = text_sink_output(sink);
     struct net_show_options options = {.watch = 2 * BED_SECOND, .json = json};
@@ -185,18 +185,18 @@ static void watching_shows_how_the_violations_grew(void **state)
     tree->port = (struct fabric_port_attr){
         .port_num = 1, .active_mtu = FABRIC_MTU_2048, .bad_pkey_cntr = 40};
     tree->growth = 5;
-    assert_int_equal(watch(tree, false, &sink), NET_EXIT_DONE);
+    assert_int_equal(watch(tree, false, &sink), CLI_DONE);
     assert_int_equal(tree->now, 2 * BED_SECOND);
     assert_non_null(
         strstr(text_sink_text(&sink), "\nP_Key violations  : 45   (grown by 5 while watched)\n"));
     assert_non_null(strstr(text_sink_text(&sink), "\npath MTU          : 2048   (the default"));
     assert_non_null(strstr(text_sink_text(&sink), "\ntransport         : RC (mlx5)\n"));
     text_sink_empty(&sink);
-    assert_int_equal(watch(tree, true, &sink), NET_EXIT_DONE);
+    assert_int_equal(watch(tree, true, &sink), CLI_DONE);
     assert_non_null(strstr(text_sink_text(&sink), "\"pkey_violations_growth\":5"));
     text_sink_empty(&sink);
     tree->woken = true;
-    assert_int_equal(watch(tree, false, &sink), NET_EXIT_INTERRUPTED);
+    assert_int_equal(watch(tree, false, &sink), CLI_INTERRUPTED);
     assert_non_null(strstr(text_sink_text(&sink), "(--watch SECONDS shows growth)"));
     text_sink_empty(&sink);
     tree_fabric_close(tree);
@@ -212,7 +212,7 @@ static void in_virtual_time_nothing_can_be_watched(void **state)
     sim_bed_open(&bed, 1, FABRIC_CAPS_ALL);
     struct sim_host *host = sim_host_find(sim_testbed_world(bed.tb), "a");
     struct fabric *f = sim_fabric_create(host, FABRIC_CAPS_ALL, NULL);
-    assert_int_equal(net_show_run(f, &options, &out, &out), NET_EXIT_FABRIC);
+    assert_int_equal(net_show_run(f, &options, &out, &out), CLI_FABRIC);
     assert_non_null(strstr(text_sink_text(&sink), "not_supported: virtual time"));
     text_sink_empty(&sink);
     fabric_destroy(f);

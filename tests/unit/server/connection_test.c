@@ -218,6 +218,7 @@ static void send_whole_put(uint64_t id)
     wire_tag_compute(r.key, m.key, m.key_length, data, sizeof data, &m.tag);
     assert_int_equal(rogue_send(&r, &m), 0);
     struct wire_message bulk = {.type = WIRE_BULK, .id = id, .data = data, .length = sizeof data};
+    memcpy(bulk.mac, m.tag.mac, sizeof bulk.mac);
     assert_int_equal(rogue_send(&r, &bulk), 0);
 }
 

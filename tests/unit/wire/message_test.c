@@ -9,8 +9,6 @@
 
 #include "src/wire/message.h"
 
-static const uint8_t bulk[] = "some bytes";
-
 static struct wire_message sample(enum wire_type type)
 {
     struct wire_message m = {.type = type,
@@ -21,7 +19,12 @@ static struct wire_message sample(enum wire_type type)
                              .psn = 0xabcdef,
                              .iova = 0x100000000u,
                              .rkey = 0xdeadbeefu,
-                             .length = type == WIRE_BULK ? sizeof bulk : 4096,
+                             .dct_num = 0x654321,
+                             .dc_access_key = 0x0123456789abcdefu,
+                             .dc_mtu = FABRIC_MTU_2048,
+                             .dc_gid = 1,
+                             .dc = true,
+                             .length = 4096,
                              .digest = {7},
                              .path_mtu = FABRIC_MTU_4096,
                              .error = ERR_PKEY_LIMITED_PAIR,
@@ -32,7 +35,7 @@ static struct wire_message sample(enum wire_type type)
                              .key = "key",
                              .key_length = 3,
                              .offset = 12,
-                             .data = bulk,
+                             .mac = {6},
                              .lanes = 4,
                              .lane = 3,
                              .member = 2,
@@ -195,6 +198,29 @@ static void the_golden_frame_is_kept(void **state)
     assert_memory_equal(bytes, commit, n);
 }
 
+/* MK-I2: a length is bounded before anything is done about it. */
+static void a_piece_is_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t offset, length;
+        enum fabric_error error;
+    } cases[] = {{0, 1, FABRIC_OK},
+                 {WIRE_MAX_VALUE, WIRE_MAX_BULK, FABRIC_OK},
+                 {0, 0, ERR_FRAME_INVALID},
+                 {0, WIRE_MAX_BULK + 1, ERR_FRAME_INVALID},
+                 {WIRE_MAX_VALUE + 1, 1, ERR_FRAME_INVALID}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        uint8_t bytes[WIRE_MESSAGE_ROOM];
+        size_t n, used;
+        struct wire_message m = sample(WIRE_BULK), back;
+        m.offset = cases[i].offset;
+        m.length = cases[i].length;
+        assert_true(wire_message_encode(&m, bytes, sizeof bytes, &n));
+        assert_int_equal(wire_message_decode(bytes, n, &back, &used), cases[i].error);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +230,7 @@ int main(void)
         cmocka_unit_test(an_error_of_a_newer_peer_is_internal),
         cmocka_unit_test(what_a_peer_says_for_people_is_made_printable),
         cmocka_unit_test(the_golden_frame_is_kept),
+        cmocka_unit_test(a_piece_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

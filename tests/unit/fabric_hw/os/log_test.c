@@ -9,13 +9,15 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <pty.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fabric_hw/os/os.h"
 
 static int ends[2];
-static char text[8192];
+static char text[16384];
 
 static int setup(void **state)
 {
@@ -117,6 +119,63 @@ static void a_reader_that_is_gone_costs_a_line_only(void **state)
     close(full);
 }
 
+/* The descriptor is one that blocks, as standard error is, and its reader sleeps. */
+static void a_reader_that_is_slow_costs_lines_that_are_counted(void **state)
+{
+    int slow[2];
+    struct fabric *f;
+    (void)state;
+    assert_int_equal(pipe2(slow, O_CLOEXEC), 0);
+    const struct os_fabric_options options = {.log_fd = slow[1], .log_form = OS_LOG_TEXT};
+    assert_int_equal(os_fabric_create(&options, &f), FABRIC_OK);
+    assert_int_equal(fcntl(slow[1], F_SETPIPE_SZ, 8192), 8192);
+    alarm(60); /* a log that waits would do so for ever */
+    for (int i = 0; i < 400; i++)
+        assert_int_equal(fabric_log(f, FABRIC_LOG_WARN, "with its time 64 bytes make this"),
+                         FABRIC_OK);
+    alarm(0);
+    ssize_t got = read(slow[0], text, sizeof(text) - 1);
+    assert_int_equal(got % 64, 0);
+    text[got] = '\0';
+    assert_null(strstr(text, "log lines were lost"));
+    assert_int_equal(fabric_log(f, FABRIC_LOG_WARN, "the next"), FABRIC_OK);
+    text[read(slow[0], text, sizeof(text) - 1)] = '\0';
+    char lost[64];
+    snprintf(lost, sizeof(lost), " WARN  %d log lines were lost", (int)(400 - got / 64));
+    assert_non_null(strstr(text, lost));
+    assert_non_null(strstr(text, "the next\n"));
+    fabric_destroy(f);
+    close(slow[0]);
+    close(slow[1]);
+}
+
+/* The library writes on its caller's thread; a signal that the caller held off stays with it. */
+static void no_signal_is_raised_and_none_is_taken_away(void **state)
+{
+    int gone[2];
+    sigset_t pipe, pending;
+    const struct timespec at_once = {0};
+    struct fabric *f;
+    (void)state;
+    assert_int_equal(pipe2(gone, O_CLOEXEC), 0);
+    close(gone[0]);
+    const struct os_fabric_options options = {.log_fd = gone[1], .log_form = OS_LOG_TEXT};
+    assert_int_equal(os_fabric_create(&options, &f), FABRIC_OK);
+    signal(SIGPIPE, SIG_DFL);
+    assert_int_equal(fabric_log(f, FABRIC_LOG_WARN, "nobody reads"), FABRIC_OK);
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &pipe, NULL), 0);
+    assert_int_equal(raise(SIGPIPE), 0);
+    assert_int_equal(fabric_log(f, FABRIC_LOG_WARN, "nobody reads"), FABRIC_OK);
+    assert_int_equal(sigpending(&pending), 0);
+    assert_int_equal(sigismember(&pending, SIGPIPE), 1);
+    assert_int_equal(sigtimedwait(&pipe, NULL, &at_once), SIGPIPE);
+    assert_int_equal(sigprocmask(SIG_UNBLOCK, &pipe, NULL), 0);
+    fabric_destroy(f);
+    close(gone[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -128,6 +187,8 @@ int main(void)
         TEST(lines_below_the_level_are_dropped),
         TEST(a_level_can_be_changed_while_it_runs),
         TEST(a_reader_that_is_gone_costs_a_line_only),
+        TEST(a_reader_that_is_slow_costs_lines_that_are_counted),
+        TEST(no_signal_is_raised_and_none_is_taken_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,8 @@ static struct os_run *run;
 static char said[1024];
 static size_t wanted; /* done after so many bytes were said */
 static bool stops;    /* the signals' answer: no command */
+static bool quiet;    /* their answer: there is nothing to tell */
+static bool asked;    /* a signal came */
 
 static void say(const char *text)
 {
@@ -44,8 +46,9 @@ static const char *on_signal(void *context, enum os_run_signal number)
 {
     static char text[16];
     (void)context;
+    asked = true;
     snprintf(text, sizeof(text), "signal%d", (int)number);
-    return stops ? NULL : text;
+    return stops ? NULL : quiet ? "" : text;
 }
 
 /* ---- a program that says what happens to it */
@@ -116,7 +119,7 @@ static int setup(void **state)
     (void)state;
     said[0] = '\0';
     wanted = sizeof(said);
-    stops = false;
+    stops = quiet = asked = false;
     return (int)os_fabric_create(&options, &f);
 }
 
@@ -195,6 +198,24 @@ static void signals_become_commands(void **state)
     os_run_stop(run);
 }
 
+/* Nothing is told, and the run goes on. */
+static void a_signal_with_an_empty_command_is_no_command(void **state)
+{
+    (void)state;
+    assert_int_equal(start_run("ok"), FABRIC_OK);
+    run_until_said("start timer ");
+    wanted = sizeof(said);
+    quiet = true;
+    kill(getpid(), SIGHUP);
+    while (!asked)
+        assert_int_equal(os_run_until(run, soon() - PATIENCE), OS_RUN_DEADLINE);
+    assert_string_equal(said, "start timer ");
+    quiet = false;
+    assert_true(os_run_tell(run, "x"));
+    assert_int_equal(run_until_said("start timer x "), OS_RUN_DONE);
+    os_run_stop(run);
+}
+
 static void a_signal_without_a_command_ends_the_run(void **state)
 {
     (void)state;
@@ -230,6 +251,7 @@ int main(void)
         TEST(a_command_wakes_the_fabric),
         TEST(a_command_of_another_thread_wakes_the_loop),
         TEST(signals_become_commands),
+        TEST(a_signal_with_an_empty_command_is_no_command),
         TEST(a_signal_without_a_command_ends_the_run),
         TEST(a_deadline_ends_the_wait_and_not_the_program),
     };

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -122,6 +123,44 @@ static void only_mode_and_mtu_of_ipoib_are_written(void **state)
     assert_memory_equal(text, "1500", 4);
 }
 
+/* MK-L3, MK-L5: a root folder stands for the whole machine, whatever links lie in it. */
+static void nothing_leads_out_of_the_root_folder(void **state)
+{
+    (void)state;
+    char outside[] = "/tmp/memkv-os-outside-XXXXXX", target[64], way_up[128];
+    assert_non_null(mkdtemp(outside));
+    assert_true((size_t)snprintf(target, sizeof(target), "%s/mtu", outside) < sizeof(target));
+    FILE *file = fopen(target, "w");
+    assert_non_null(file);
+    assert_int_equal(fputs("1500\n", file) < 0 || fclose(file), 0);
+    snprintf(way_up, sizeof(way_up), "../../../../../../../..%s", target);
+    const char *const ways[] = {target, way_up};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(unlink(os_bed_path(&bed, IB0 "/mtu")), 0);
+        assert_int_equal(symlink(ways[i], os_bed_path(&bed, IB0 "/mtu")), 0);
+        assert_int_equal(read_file(IB0 "/mtu", sizeof(text)), ERR_NOT_FOUND);
+        assert_int_equal(write_file(IB0 "/mtu", "65520"), ERR_NOT_FOUND);
+    }
+    os_bed_file(&bed, target, "2044\n"); /* the same path under the root folder */
+    assert_int_equal(write_file(IB0 "/mtu", "4092"), FABRIC_OK);
+    assert_int_equal(read_file(IB0 "/mtu", sizeof(text)), FABRIC_OK);
+    assert_memory_equal(text, "4092", 4);
+    file = fopen(target, "r");
+    assert_true(file && fread(text, 1, 5, file) == 5);
+    assert_memory_equal(text, "1500\n", 5);
+    fclose(file);
+    assert_int_equal(unlink(target) || rmdir(outside), 0);
+}
+
+/* One that nobody reads would hold the writer up, a device would take anything. */
+static void only_files_are_written(void **state)
+{
+    (void)state;
+    assert_int_equal(unlink(os_bed_path(&bed, IB0 "/mtu")), 0);
+    assert_int_equal(mkfifo(os_bed_path(&bed, IB0 "/mtu"), 0600), 0);
+    assert_int_equal(write_file(IB0 "/mtu", "65520"), ERR_ACCESS_DENIED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -130,6 +169,7 @@ int main(void)
         TEST(a_file_is_read_whole_or_not_at_all),   TEST(a_pipe_holds_nobody_up),
         TEST(binary_and_huge_files_are_only_bytes), TEST(folders_are_listed_by_name),
         TEST(links_say_where_they_point),           TEST(only_mode_and_mtu_of_ipoib_are_written),
+        TEST(nothing_leads_out_of_the_root_folder), TEST(only_files_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

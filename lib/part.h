@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which verbs this build has, for every program and for the library: one table of one entry. */
+#ifndef LIB_PART_H
+#define LIB_PART_H
+
+#include "fabric_hw/os/part.h"
+
+/* Null where fabric_hw/rdma was left out of the build: there is no RDMA device then. */
+const struct os_part *lib_part(void);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bench on soft-RoCE: rxe_v0 on v0 and rxe_v1 on v1, the two ends of one link, as ci/vm makes
+ * them. Even nodes have the first device, odd ones the second; each sees only its own. Devices of
+ * other drivers are for the lab.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "fabric_hw/rdma/calls.h"
+#include "fabric_hw/rdma/rdma.h"
+#include "tests/conformance/machine_bench.h"
+
+static const char *const names[] = {"rxe_v0", "rxe_v1"};
+
+/* The devices of this name alone, by what the library found. */
+static struct ibv_device **only(const char *name, int *count)
+{
+    int all = 0;
+    struct ibv_device **list = ibv_get_device_list(&all);
+    *count = 0;
+    for (int i = 0; list && i < all; i++) {
+        struct ibv_device *one = list[i];
+        if (strcmp(one->name, name) != 0)
+            continue;
+        list[i] = list[*count];
+        list[(*count)++] = one;
+    }
+    return list;
+}
+
+static struct ibv_device **only_first(int *count)
+{
+    return only(names[0], count);
+}
+
+static struct ibv_device **only_second(int *count)
+{
+    return only(names[1], count);
+}
+
+static void options(size_t node, char *folder, struct os_fabric_options *out)
+{
+    static struct verbs_calls calls[2];
+    static struct rdma_options chosen[2];
+    size_t which = node % 2;
+    (void)folder;
+    calls[which] = verbs_calls_real;
+    calls[which].get_device_list = which ? only_second : only_first;
+    chosen[which] = (struct rdma_options){.calls = &calls[which],
+                                          .busy_poll = getenv("CONFORMANCE_BUSY") != NULL};
+    out->part = &rdma_part;
+    out->part_context = &chosen[which];
+}
+
+static const char *device(struct bench *bench, size_t node)
+{
+    (void)bench;
+    return names[node % 2];
+}
+
+static const char *driver(void)
+{
+    static char text[64];
+    struct utsname system;
+    int result = uname(&system);
+    unsigned major = 0, minor = 0;
+    assert(result == 0 && sscanf(system.release, "%u.%u", &major, &minor) == 2);
+    snprintf(text, sizeof(text), "rxe %u.%u", major, minor);
+    return text;
+}
+
+static bool injected; /* something that is not mended yet */
+
+/* `what` v0 or v1 `how` */
+static bool run(const char *what, size_t node, const char *how)
+{
+    char command[128];
+    snprintf(command, sizeof(command), "%s v%u %s", what, (unsigned)(node % 2), how);
+    return system(command) == 0;
+}
+
+/* Taking an interface down loses its route to the other end. */
+static bool route(size_t node)
+{
+    return run("ip route replace dev", node,
+               node % 2 ? "10.77.0.1/32 src 10.77.0.2" : "10.77.0.2/32 src 10.77.0.1");
+}
+
+static bool inject(size_t node, enum bench_word word)
+{
+    injected = true;
+    switch (word) {
+    case BENCH_PORT_DOWN:
+        return run("ip link set", node, "down");
+    case BENCH_PORT_UP:
+        return run("ip link set", node, "up") && route(node);
+    case BENCH_MTU_1024:
+        return run("ip link set", node, "mtu 1500");
+    case BENCH_LOSE_ALL:
+        return run("tc qdisc replace dev", node, "root netem loss 100%");
+    default:
+        return false;
+    }
+}
+
+static void mend(void)
+{
+    for (size_t node = 0; node < 2 && injected; node++) {
+        bool mended = run("ip link set", node, "up mtu 4200") &&
+                      run("tc qdisc replace dev", node, "root noqueue") && route(node);
+        assert(mended);
+    }
+    injected = false;
+}
+
+const struct machine machine = {
+    .options = options,
+    .gives = FABRIC_CAP_EVENTS_RELIABLE | FABRIC_CAP_PORT_STATE | FABRIC_CAP_MTU_CHANGE |
+             FABRIC_CAP_LOSS,
+    .inject = inject,
+    .mend = mend,
+};
+const struct bench_backend bench_backend = {
+    .name = "rdma", .back_to_back = true, .device = device, .driver = driver, MACHINE_BENCH};
