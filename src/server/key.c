@@ -12,6 +12,15 @@
 #include "src/rail/log.h"
 #include "src/server/server.h"
 
+uint32_t server_key_serial(const uint8_t key[CONFIG_KEY_BYTES])
+{
+    uint8_t derived[WIRE_KEY_BYTES];
+    assert(key);
+    wire_derive(key, "memkv key serial 1", NULL, 0, derived);
+    return (uint32_t)derived[0] << 24 | (uint32_t)derived[1] << 16 | (uint32_t)derived[2] << 8 |
+           derived[3];
+}
+
 void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES])
 {
     struct server *s = server;
@@ -21,6 +30,7 @@ void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES])
     memmove(s->keys[1], s->keys[0], (SERVER_KEYS - 1) * CONFIG_KEY_BYTES);
     memcpy(s->keys[0], key, CONFIG_KEY_BYTES);
     s->key_count += s->key_count < SERVER_KEYS;
+    s->key_serial = server_key_serial(key);
 }
 
 /* Under which key the stored tag was made, if it was under any. */
@@ -34,18 +44,16 @@ static const uint8_t *maker_of(const struct server *s, const struct server_trans
     return NULL;
 }
 
-bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
-                    const struct wire_message *request)
+bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t)
 {
     struct server *s = server;
-    assert(s && c && t && t->kind == SERVER_GET && t->block && request);
+    assert(s && c && t && t->kind == SERVER_GET && t->block);
     const uint8_t *stored = store_tag(t->block), *key = wire_channel_key(c->channel);
     const void *value = store_data(c->lane->store, t->block);
-    t->key_length = request->key_length;
-    memcpy(t->key, request->key, request->key_length);
     memcpy(t->tag.nonce, stored, sizeof t->tag.nonce);
     memcpy(t->tag.mac, stored + sizeof t->tag.nonce, sizeof t->tag.mac);
-    if (s->key_count == 1 || PLANTED(server_tag_kept))
+    bool first = s->key_count == 1 && store_maker(t->block) == s->key_serial;
+    if (first || PLANTED(server_tag_kept))
         return true; /* there was never another one */
     const uint8_t *maker = maker_of(s, t, value);
     if (maker) {
@@ -53,9 +61,10 @@ bool server_tag_for(struct server *server, struct server_connection *c, struct s
             wire_tag_compute(key, t->key, t->key_length, value, t->length, &t->tag);
         return true;
     }
+    const uint64_t id = t->id;
     store_unpin(c->lane->store, t->block);
     server_transfer_free(s, t);
-    server_result(s, c, request->id, ERR_TAG_MISMATCH, "no key known here made its tag");
+    server_result(s, c, id, ERR_TAG_MISMATCH, "no key known here made its tag");
     return false;
 }
 

@@ -71,8 +71,7 @@ void store_counts(const struct store *store, struct store_counts *out)
                                  .capacity = store->slab.capacity,
                                  .evictions = store->evictions,
                                  .refusals = store->refusals,
-                                 .resident = store->slab.used,
-                                 .drives_online = 1};
+                                 .resident = store->slab.used};
     store_media_counts(store, out);
 }
 
@@ -387,4 +386,10 @@ const uint8_t *store_tag(const struct store_block *block)
 {
     assert(block);
     return block->tag;
+}
+
+uint32_t store_maker(const struct store_block *block)
+{
+    assert(block);
+    return block->maker;
 }

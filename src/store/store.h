@@ -119,5 +119,6 @@ void *store_data(const struct store *store, const struct store_block *block);
 uint64_t store_offset(const struct store_block *block); /* in the slab */
 uint64_t store_length(const struct store_block *block); /* bytes of the value */
 const uint8_t *store_tag(const struct store_block *block);
+uint32_t store_maker(const struct store_block *block); /* as given to store_save */
 
 #endif

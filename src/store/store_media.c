@@ -241,7 +241,7 @@ static void begin_save(struct store *s, struct store_pending *p)
     const struct media_block block = {.key = b->key,
                                       .key_length = b->key_length,
                                       .tag = b->tag,
-                                      .maker = p->maker,
+                                      .maker = b->maker,
                                       .buf = store_data(s, b),
                                       .length = b->length};
     const struct media_token token = {.id = p->serial};
@@ -304,6 +304,7 @@ enum fabric_error store_save(struct store *store, struct store_block *block,
     struct store *s = store;
     assert(s && block && tag && later && !block->visible);
     *later = s->media_count > 0;
+    block->maker = maker;
     if (!*later) {
         store_commit(s, block, tag);
         return FABRIC_OK;
@@ -317,7 +318,6 @@ enum fabric_error store_save(struct store *store, struct store_block *block,
     memcpy(block->tag, tag, STORE_TAG_BYTES);
     p->told.result = (struct store_result){.kind = STORE_SAVED, .token = token};
     p->block = block;
-    p->maker = maker;
     add_pending(s, p, block->key, block->key_length, block->hash);
     return FABRIC_OK;
 }
@@ -424,6 +424,7 @@ static bool adopt(struct store *s, uint32_t drive, struct media_entry *e)
     b->hash = store_hash(s, e->key, e->key_length);
     b->drive = (uint8_t)drive;
     b->entry = e;
+    b->maker = e->maker;
     b->key_length = e->key_length;
     memcpy(b->key, e->key, e->key_length);
     memcpy(b->tag, e->tag, STORE_TAG_BYTES);

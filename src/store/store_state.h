@@ -26,6 +26,7 @@ struct store_block {
     bool loading;
     bool ended; /* its medium knows that it ends */
     uint8_t drive;
+    uint32_t maker;            /* serial of the key that made its tag */
     struct media_entry *entry; /* on the medium; null: memory mode, or not saved yet */
     uint8_t key_length;
     uint8_t key[STORE_MAX_KEY];
@@ -43,7 +44,6 @@ struct store_pending {
     struct store_pending *next;
     struct store_block *block; /* null: a deletion */
     uint64_t serial;           /* what the medium calls it */
-    uint32_t maker;
     uint64_t hash;
     bool begun;
     uint8_t key_length;
