@@ -129,8 +129,8 @@ struct serving {
     struct cli_server *loaded;
     bool ready, drained, interrupted;
     enum fabric_error failed; /* what it found after it had begun */
-    unsigned ends;     /* signals that ask for the end */
-    char command[256]; /* the last that a signal made */
+    unsigned ends;            /* signals that ask for the end */
+    char command[256];        /* the last that a signal made */
 };
 
 static void take_report(void *context, const char *json)

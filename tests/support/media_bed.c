@@ -248,6 +248,55 @@ enum fabric_error media_bed_open(struct media_bed *bed)
     return FABRIC_OK;
 }
 
+/* ------------------------------------------------------------------ behind its back */
+
+static struct fabric_io_done ask(struct disk_fabric *f, struct fabric_io io)
+{
+    struct fabric_io_done done = {0};
+    enum fabric_error error = fabric_io_submit(disk_fabric_head(f), &io);
+    assert(!error && disk_fabric_wait(f, &done) && !done.error);
+    return done;
+}
+
+/* Opens the file, does `io` to it, makes it durable. */
+static void with_file(struct media_bed *bed, struct fabric_io io)
+{
+    assert(!bed->media);
+    struct disk_fabric *f = disk_fabric_new(bed->sim, bed->disk);
+    io.file = ask(f, (struct fabric_io){.op = FABRIC_IO_OPEN, .path = MEDIA_BED_PATH}).file;
+    ask(f, io);
+    ask(f, (struct fabric_io){.op = FABRIC_IO_FLUSH, .file = io.file});
+    fabric_destroy(disk_fabric_head(f));
+}
+
+void media_bed_peek(struct media_bed *bed, uint64_t offset, uint8_t page[MEDIA_PAGE])
+{
+    memset(page, 0, MEDIA_PAGE);
+    with_file(bed, (struct fabric_io){
+                       .op = FABRIC_IO_READ, .buf = page, .length = MEDIA_PAGE, .offset = offset});
+}
+
+void media_bed_poke(struct media_bed *bed, uint64_t offset, const uint8_t page[MEDIA_PAGE])
+{
+    uint8_t copy[MEDIA_PAGE];
+    memcpy(copy, page, sizeof copy);
+    with_file(bed, (struct fabric_io){
+                       .op = FABRIC_IO_WRITE, .buf = copy, .length = MEDIA_PAGE, .offset = offset});
+}
+
+void media_bed_flip(struct media_bed *bed, uint64_t offset)
+{
+    uint8_t page[MEDIA_PAGE];
+    media_bed_peek(bed, offset / MEDIA_PAGE * MEDIA_PAGE, page);
+    page[offset % MEDIA_PAGE] ^= 0x10;
+    media_bed_poke(bed, offset / MEDIA_PAGE * MEDIA_PAGE, page);
+}
+
+void media_bed_shorten(struct media_bed *bed, uint64_t size)
+{
+    with_file(bed, (struct fabric_io){.op = FABRIC_IO_TRUNCATE, .length = size});
+}
+
 /* ------------------------------------------------------------------ a workload */
 
 static void begin_one(struct media_bed *bed)
