@@ -269,27 +269,29 @@ static void with_file(struct media_bed *bed, struct fabric_io io)
     fabric_destroy(disk_fabric_head(f));
 }
 
-void media_bed_peek(struct media_bed *bed, uint64_t offset, uint8_t page[MEDIA_PAGE])
+void media_bed_peek(struct media_bed *bed, uint64_t offset, uint8_t *to, size_t length)
 {
-    memset(page, 0, MEDIA_PAGE);
+    memset(to, 0, length);
     with_file(bed, (struct fabric_io){
-                       .op = FABRIC_IO_READ, .buf = page, .length = MEDIA_PAGE, .offset = offset});
+                       .op = FABRIC_IO_READ, .buf = to, .length = length, .offset = offset});
 }
 
-void media_bed_poke(struct media_bed *bed, uint64_t offset, const uint8_t page[MEDIA_PAGE])
+void media_bed_poke(struct media_bed *bed, uint64_t offset, const uint8_t *from, size_t length)
 {
-    uint8_t copy[MEDIA_PAGE];
-    memcpy(copy, page, sizeof copy);
+    uint8_t *copy = malloc(length);
+    assert(copy);
+    memcpy(copy, from, length);
     with_file(bed, (struct fabric_io){
-                       .op = FABRIC_IO_WRITE, .buf = copy, .length = MEDIA_PAGE, .offset = offset});
+                       .op = FABRIC_IO_WRITE, .buf = copy, .length = length, .offset = offset});
+    free(copy);
 }
 
 void media_bed_flip(struct media_bed *bed, uint64_t offset)
 {
     uint8_t page[MEDIA_PAGE];
-    media_bed_peek(bed, offset / MEDIA_PAGE * MEDIA_PAGE, page);
+    media_bed_peek(bed, offset / MEDIA_PAGE * MEDIA_PAGE, page, sizeof page);
     page[offset % MEDIA_PAGE] ^= 0x10;
-    media_bed_poke(bed, offset / MEDIA_PAGE * MEDIA_PAGE, page);
+    media_bed_poke(bed, offset / MEDIA_PAGE * MEDIA_PAGE, page, sizeof page);
 }
 
 void media_bed_shorten(struct media_bed *bed, uint64_t size)

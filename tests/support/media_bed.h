@@ -49,9 +49,9 @@ void media_bed_power_cut(struct media_bed *bed);
 /* While it is closed: changes a byte of the file; cuts the file to so many bytes. */
 void media_bed_flip(struct media_bed *bed, uint64_t offset);
 void media_bed_shorten(struct media_bed *bed, uint64_t size);
-/* While it is closed: what is at that place, one page. */
-void media_bed_peek(struct media_bed *bed, uint64_t offset, uint8_t page[MEDIA_PAGE]);
-void media_bed_poke(struct media_bed *bed, uint64_t offset, const uint8_t page[MEDIA_PAGE]);
+/* While it is closed: what is at that place. */
+void media_bed_peek(struct media_bed *bed, uint64_t offset, uint8_t *to, size_t length);
+void media_bed_poke(struct media_bed *bed, uint64_t offset, const uint8_t *from, size_t length);
 
 /* Begins something with a key that is not busy. */
 enum fabric_error media_bed_put(struct media_bed *bed, unsigned key, uint64_t length);

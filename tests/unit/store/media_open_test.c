@@ -88,9 +88,9 @@ static void one_of_a_later_version_is_refused(void **state)
     make();
     uint8_t page[MEDIA_PAGE];
     for (unsigned copy = 0; copy < 2; copy++) {
-        media_bed_peek(&bed, copy * MEDIA_PAGE, page);
+        media_bed_peek(&bed, copy * MEDIA_PAGE, page, MEDIA_PAGE);
         page[11] = MEDIA_VERSION + 1;
-        media_bed_poke(&bed, copy * MEDIA_PAGE, page);
+        media_bed_poke(&bed, copy * MEDIA_PAGE, page, MEDIA_PAGE);
     }
     refused(ERR_MEDIA_VERSION, "later version");
 }
@@ -102,12 +102,12 @@ static void one_damaged_superblock_is_mended_from_the_other(void **state)
     make();
     for (unsigned copy = 0; copy < 2; copy++) {
         for (unsigned at = 8; at < MEDIA_PAGE; at += 97) {
-            media_bed_peek(&bed, copy * MEDIA_PAGE, before);
+            media_bed_peek(&bed, copy * MEDIA_PAGE, before, MEDIA_PAGE);
             media_bed_flip(&bed, copy * MEDIA_PAGE + at);
             assert_int_equal(media_bed_open(&bed), FABRIC_OK);
             assert_true(counts().damaged >= 1);
             media_bed_kill(&bed);
-            media_bed_peek(&bed, copy * MEDIA_PAGE, after);
+            media_bed_peek(&bed, copy * MEDIA_PAGE, after, MEDIA_PAGE);
             assert_memory_equal(before, after, MEDIA_PAGE);
         }
     }
@@ -160,7 +160,7 @@ static void a_shorter_file_serves_what_is_left(void **state)
     media_bed_shorten(&bed, media_data_offset(&super) - 1);
     refused(ERR_MEDIA_FAILED, "truncated");
     media_bed_shorten(&bed, 100);
-    refused(ERR_MEDIA_FAILED, "truncated");
+    refused(ERR_MEDIA_FAILED, "damaged");
     media_bed_shorten(&bed, 0);
     refused(ERR_MEDIA_FAILED, "holds no store");
 }
