@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A journal that is full is written anew, without what has ended, into the other half. The half
- * that was good stays so until the head of the other one is durable, which is written last. No
- * record is written meanwhile; values are.
+ * that was good stays so until the head of the other one is durable, which is written when the copy
+ * is, and becomes so with the next flush: before anything is acknowledged that only the new half
+ * has. No record is written meanwhile; values are.
  */
 #include <assert.h>
 #include <string.h>
@@ -98,12 +99,6 @@ static void enter(struct media *m, enum media_checkpoint_stage stage)
     case MEDIA_CHECKPOINT_HEADS:
         write_head(m);
         break;
-    case MEDIA_CHECKPOINT_ENDS:
-        if (PLANTED(store_head_unflushed))
-            finish(m);
-        else
-            media_flush(m);
-        break;
     default:
         assert(stage == MEDIA_CHECKPOINT_SETTLES);
         media_flush(m);
@@ -139,11 +134,8 @@ void media_checkpoint_go_on(struct media *m)
     case MEDIA_CHECKPOINT_FLUSHES:
         enter(m, MEDIA_CHECKPOINT_HEADS);
         break;
-    case MEDIA_CHECKPOINT_HEADS:
-        enter(m, MEDIA_CHECKPOINT_ENDS);
-        break;
     default:
-        assert(m->checkpoint == MEDIA_CHECKPOINT_ENDS);
+        assert(m->checkpoint == MEDIA_CHECKPOINT_HEADS);
         finish(m);
     }
 }

@@ -227,7 +227,8 @@ static void drop_ended(struct media_recovery *r)
             continue;
         }
         each->dropped = true;
-        if (last && (last->record.sequence == each->record.target) &&
+        /* What it ended may itself be dropped: then it is not what was there before. */
+        if (last && last->record.sequence <= each->record.target &&
             !PLANTED(store_removal_forgotten)) {
             last->dropped = true;
             last = NULL;

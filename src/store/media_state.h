@@ -82,7 +82,6 @@ enum media_checkpoint_stage {
     MEDIA_CHECKPOINT_COPIES,
     MEDIA_CHECKPOINT_FLUSHES, /* the copy */
     MEDIA_CHECKPOINT_HEADS,
-    MEDIA_CHECKPOINT_ENDS, /* flushes the head */
 };
 
 /* A record that recovery found. */

@@ -74,6 +74,24 @@ static void values_are_written_while_it_is(void **state)
     assert_int_equal(bed.wrong, 0);
 }
 
+static void a_cut_leaves_one_half_or_the_other(void **state)
+{
+    (void)state;
+    for (uint64_t point = 1; point < 160; point++) {
+        media_bed_down(&bed);
+        media_bed_up(&bed, point, NULL);
+        assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+        for (unsigned i = 0; i < 25; i++) /* batches, so that the half is nearly full */
+            put(i % MEDIA_BED_KEYS, 1 + 100 * i);
+        const uint64_t before = counts().checkpoints;
+        media_bed_work(&bed, 60, disk_fabric_points(bed.fabric) + point);
+        assert_true(point < 100 || counts().checkpoints > before);
+        media_bed_power_cut(&bed);
+        assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+        assert_int_equal(bed.lost + bed.wrong, 0);
+    }
+}
+
 static void more_blocks_than_its_half_holds_are_refused(void **state)
 {
     (void)state;
@@ -111,6 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_journal_goes_on_for_ever),
         TEST(values_are_written_while_it_is),
+        TEST(a_cut_leaves_one_half_or_the_other),
         TEST(more_blocks_than_its_half_holds_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

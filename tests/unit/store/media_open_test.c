@@ -186,6 +186,25 @@ static void what_cannot_be_made_is_refused(void **state)
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
 }
 
+static void a_cut_while_it_is_made_leaves_a_store_or_none(void **state)
+{
+    (void)state;
+    for (uint64_t point = 1; point < 120; point++) {
+        struct fabric_io_done done;
+        media_bed_down(&bed);
+        media_bed_up(&bed, point, NULL);
+        bed.init.size = 1u << 20;
+        bed.fabric = disk_fabric_new(bed.sim, bed.disk);
+        bed.init.fabric = disk_fabric_head(bed.fabric);
+        assert_int_equal(media_create(&bed.init, &bed.media), FABRIC_OK);
+        while (disk_fabric_points(bed.fabric) < point && disk_fabric_wait(bed.fabric, &done))
+            media_event(bed.media, &done);
+        media_bed_power_cut(&bed);
+        assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+        put(0, 5000);
+    }
+}
+
 static void a_device_is_laid_out_in_place(void **state)
 {
     (void)state;
@@ -218,6 +237,7 @@ int main(void)
         TEST(without_heads_of_the_journal_it_is_refused),
         TEST(a_shorter_file_serves_what_is_left),
         TEST(what_cannot_be_made_is_refused),
+        TEST(a_cut_while_it_is_made_leaves_a_store_or_none),
         TEST(a_device_is_laid_out_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
