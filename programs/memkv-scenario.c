@@ -13,12 +13,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fabric_hw/os/children.h"
+#include "fabric_hw/os/node.h"
 #include "fabric_sim/testbed.h"
+#include "lib/part.h"
 #include "src/client/program.h"
+#include "src/scenario/agent.h"
 #include "src/scenario/command.h"
+#include "src/scenario/remote.h"
 #include "src/server/program.h"
 
-static const struct testbed_ops *const fabrics[] = {&sim_testbed};
+static const struct testbed_ops *const fabrics[] = {&sim_testbed, &soft_roce_testbed, &lab_testbed};
 static const struct fabric_program *const node_programs[] = {&memkv_server_program,
                                                              &memkv_client_program};
 static volatile sig_atomic_t stop_asked;
@@ -170,6 +175,40 @@ static unsigned terminal_columns(void)
     return 80;
 }
 
+/* ------------------------------------------------------------------ on the machine of a node */
+
+static struct fabric *look(void *context)
+{
+    const struct os_fabric_options options = {.part = lib_part(), .log_fd = -1};
+    struct fabric *f = NULL;
+    (void)context;
+    return os_fabric_create(&options, &f) ? NULL : f;
+}
+
+static int run_agent(const char *self)
+{
+    const char *const node[] = {self, "node", NULL};
+    struct remote_host host;
+    if (!os_children_create(true, &host))
+        return COMMAND_FAILED;
+    const struct agent_init init = {.host = &host, .node = node, .look = look};
+    int status = agent_main(&init);
+    os_children_destroy(&host);
+    return status;
+}
+
+static int run_node(void)
+{
+    const struct os_node_init init = {
+        .programs = node_programs,
+        .program_count = sizeof node_programs / sizeof node_programs[0],
+        .part = lib_part(),
+    };
+    return os_node_main(&init);
+}
+
+/* ------------------------------------------------------------------ on the operator's */
+
 int main(int argc, char **argv)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -191,8 +230,18 @@ int main(int argc, char **argv)
         .wall = wall,
         .spread = spread,
     };
+    struct remote_host machines;
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
+    if (argc == 2 && strcmp(argv[1], "agent") == 0)
+        return run_agent("/proc/self/exe");
+    if (argc == 2 && strcmp(argv[1], "node") == 0)
+        return run_node();
+    if (!os_children_create(false, &machines))
+        return COMMAND_FAILED;
+    host.machines = &machines;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write */
-    return command_main(&host, argc, (const char *const *)argv);
+    int status = command_main(&host, argc, (const char *const *)argv);
+    os_children_destroy(&machines);
+    return status;
 }

@@ -18,6 +18,8 @@
 #include "lib/part.h"
 #include "src/cli/cli.h"
 
+#define WRITE_PART ((size_t)1 << 20) /* bytes between two looks at the signals that wait */
+
 static const char *environment(void *context, const char *name)
 {
     (void)context;
@@ -80,10 +82,37 @@ static enum fabric_error read_file(void *context, const char *path, size_t max,
     return FABRIC_OK;
 }
 
+/* While a file is half written the signals that end us wait, or it would be left behind. Those that
+ * are ignored stay so. */
+static void hold_signals(sigset_t *before)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t held;
+    struct sigaction now;
+    sigemptyset(&held);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&held, numbers[i]);
+    }
+    sigprocmask(SIG_BLOCK, &held, before);
+}
+
+static bool is_signal_held(void)
+{
+    sigset_t held;
+    sigpending(&held);
+    return sigismember(&held, SIGINT) == 1 || sigismember(&held, SIGTERM) == 1 ||
+           sigismember(&held, SIGHUP) == 1;
+}
+
 static bool write_all(int fd, const char *data, size_t length)
 {
     while (length > 0) {
-        ssize_t wrote = write(fd, data, length);
+        if (is_signal_held()) {
+            errno = EINTR;
+            return false;
+        }
+        ssize_t wrote = write(fd, data, length < WRITE_PART ? length : WRITE_PART);
         if (wrote < 0 && errno != EINTR)
             return false;
         data += wrote > 0 ? wrote : 0;
@@ -103,20 +132,13 @@ static enum fabric_error write_in_place(const char *path, const void *data, size
     return error;
 }
 
-static enum fabric_error write_file(void *context, const char *path, const void *data,
-                                    size_t length)
+/* A whole file beside the one that is wanted, which then takes its name. */
+static enum fabric_error write_beside(const char *path, char *name, const void *data, size_t length)
 {
-    struct stat st;
-    (void)context;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        return write_in_place(path, data, length);
-    size_t size = strlen(path) + sizeof ".XXXXXX";
-    char *name = malloc(size);
-    if (!name)
-        return ERR_RESOURCES_EXHAUSTED;
-    snprintf(name, size, "%s.XXXXXX", path);
     mode_t mask = umask(077);
     umask(mask);
+    sigset_t before;
+    hold_signals(&before);
     int fd = mkstemp(name);
     bool ok = fd >= 0 && write_all(fd, data, length) && fchmod(fd, 0666 & ~mask) == 0;
     enum fabric_error error = ok ? FABRIC_OK : os_io_error(errno);
@@ -126,7 +148,31 @@ static enum fabric_error write_file(void *context, const char *path, const void 
         error = os_io_error(errno);
     if (fd >= 0 && error)
         unlink(name);
+    return error;
+}
+
+static enum fabric_error write_file(void *context, const char *path, const void *data,
+                                    size_t length)
+{
+    struct stat st;
+    sigset_t ends, before;
+    (void)context;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return write_in_place(path, data, length);
+    size_t size = strlen(path) + sizeof ".XXXXXX";
+    char *name = malloc(size);
+    if (!name)
+        return ERR_RESOURCES_EXHAUSTED;
+    snprintf(name, size, "%s.XXXXXX", path);
+    sigemptyset(&ends); /* what would end us now would leave that file behind */
+    sigaddset(&ends, SIGINT);
+    sigaddset(&ends, SIGTERM);
+    sigaddset(&ends, SIGHUP);
+    sigprocmask(SIG_BLOCK, &ends, &before);
+    enum fabric_error error = write_beside(path, name, data, length);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     free(name);
+    sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that waited ends us here */
     return error;
 }
 
@@ -159,7 +205,7 @@ static const char *take_signal(void *context, enum os_run_signal number)
                                               [OS_RUN_TERMINATE] = CLI_SIGNAL_TERMINATE,
                                               [OS_RUN_HANGUP] = CLI_SIGNAL_HANGUP};
     const struct told *t = context;
-    return t->node->signal(t->node->context, signals[number]);
+    return t->node->signal(t->node->context, (int)signals[number]);
 }
 
 static enum fabric_error run(void *context, const struct cli_node *node)

@@ -41,6 +41,7 @@ MAY_KNOW["tests"] = _HOUSE
 EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]"),
               ("fabric_sim/testbed*.[ch]", "src/scenario/topology.[ch]"),  # testbed.h is made of it
               ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]"),  # for "did you mean"
+              ("fabric_hw/os/children*.[ch]", "src/scenario/remote_host.h"),  # what it carries
               ("src/net/*.[ch]", "src/cli/exit.[ch]"),  # its commands end as all of memkv do
               # A part of an instance knows part.h and what that one promises.
               ("fabric_hw/rdma/*.[ch]", "fabric_hw/os/part.h"),
@@ -62,7 +63,7 @@ _CRYPTO = r"EVP_(?!RAND)\w+|CRYPTO_\w+|OSSL_PARAM_\w+|OPENSSL_cleanse"
 _JSON = r"json_\w+|jsonp_\w+"
 _YAML = r"yaml_\w+"
 _XML = r"xml\w+"
-_PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|stdout|stderr"
+_PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|ferror|stdout|stderr"
 # What the adapter to the operating system is there to call; no ibv_, and nothing that sleeps.
 _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockopt|getsockname"
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
@@ -71,7 +72,10 @@ _THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)s
 _SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
          r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
-         r"|scandirat(64)?|syscall")  # openat2 has no function of its own
+         r"|scandir(at)?(64)?|syscall")  # openat2 has no function of its own
+# Programs of other machines' nodes and commands that do something to this one.
+_PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|signal|sigprocmask|fcntl(64)?"\
+             r"|exit|lseek(64)?|rmdir|umask|getpid"
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 _RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
@@ -103,7 +107,8 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
-    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK, _OS_LIBRARIES],
+    "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK,
+                     _OS_LIBRARIES, _PROCESSES],
     "fabric_hw/rdma": [_PLAIN, _RDMA, _THREADS, r"eventfd|read|write|close"],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }

@@ -15,8 +15,9 @@
 #include "src/fabric/planted.h"
 
 #define MOST_ADDRESSES 8
-#define MOST_LOOK_UPS 4 /* at once */
-#define SYN_COUNT 4     /* connection requests without an answer: about 30 s */
+#define MOST_LOOK_UPS 4                  /* at once */
+#define SYN_COUNT 4                      /* connection requests without an answer: about 30 s */
+#define SAID_AGAIN UINT64_C(60000000000) /* ns, until the same unknown name is said again */
 
 /* What is known of the peer. The look-up's thread writes `addresses`, `count` and nothing else. */
 struct os_attempts {
@@ -51,6 +52,17 @@ static void open_now(struct os_stream *stream)
     os_stream_tell(stream, FABRIC_EVENT_CONNECTED, FABRIC_OK);
 }
 
+/* Where the stream comes from; a port is chosen when it connects. Another family has no source. */
+static bool bind_source(const struct os_fabric *os, int fd, const struct os_address *to)
+{
+    const int one = 1;
+    const struct os_address *source = &os->source;
+    if (source->length == 0 || source->storage.ss_family != to->storage.ss_family)
+        return true;
+    (void)setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &one, sizeof(one));
+    return bind(fd, (const struct sockaddr *)&source->storage, source->length) == 0;
+}
+
 /* One address: true when an answer will come. */
 static bool try_address(struct os_stream *stream, const struct os_address *address)
 {
@@ -62,8 +74,9 @@ static bool try_address(struct os_stream *stream, const struct os_address *addre
         return false;
     os_socket_options(fd);
     (void)setsockopt(fd, IPPROTO_TCP, TCP_SYNCNT, &syn_count, sizeof(syn_count));
-    if (connect(fd, (const struct sockaddr *)&address->storage, address->length) == 0 ||
-        errno == EINPROGRESS) {
+    if (bind_source(stream->os, fd, address) &&
+        (connect(fd, (const struct sockaddr *)&address->storage, address->length) == 0 ||
+         errno == EINPROGRESS)) {
         stream->state = OS_STREAM_CONNECTING; /* the edge tells, also of success at once */
         if (os_stream_watch(stream, fd) == FABRIC_OK)
             return true;
@@ -125,6 +138,20 @@ static void look_up(struct os_job *job)
     freeaddrinfo(found);
 }
 
+/* Who connects tries again and again: the name is said once a minute. */
+static void say_unknown(struct os_fabric *os, const char *host)
+{
+    const uint64_t now = os_clock();
+    char name[sizeof(os->unknown)];
+    snprintf(name, sizeof(name), "%.60s", host);
+    if (os->unknown_said && now - os->unknown_said < SAID_AGAIN && strcmp(name, os->unknown) == 0 &&
+        !PLANTED(os_unknown_name_repeated))
+        return;
+    memcpy(os->unknown, name, sizeof(name));
+    os->unknown_said = now;
+    os_say(os, FABRIC_LOG_WARN, "unreachable: the name %.200s is not known", host);
+}
+
 static void on_looked_up(struct os_job *job)
 {
     struct os_attempts *attempts = (struct os_attempts *)job;
@@ -134,8 +161,7 @@ static void on_looked_up(struct os_job *job)
         return;
     }
     if (attempts->count == 0)
-        os_say(attempts->stream->os, FABRIC_LOG_WARN, "unreachable: the name %.200s is not known",
-               attempts->host);
+        say_unknown(attempts->stream->os, attempts->host);
     go_on(attempts->stream);
 }
 

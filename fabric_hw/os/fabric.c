@@ -79,6 +79,8 @@ enum fabric_error os_fabric_create(const struct os_fabric_options *options, stru
     os_log_open(&os->log, options);
     os->sysroot = strdup(options->sysroot ? options->sysroot : "");
     enum fabric_error error = os_loop_open(os);
+    if (!error && options->source && !os_address_literal(options->source, 0, &os->source))
+        error = ERR_INVALID_ARGUMENT;
     if (!error && !os->sysroot)
         error = ERR_RESOURCES_EXHAUSTED;
     if (!error && os->part)

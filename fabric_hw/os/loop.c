@@ -131,10 +131,27 @@ int os_fabric_descriptor(struct fabric *f)
 
 /* ------------------------------------------------------------------ waiting */
 
+/* Looks for what comes soon. */
+static int look(struct os_fabric *os, struct epoll_event *ready, uint64_t now, uint64_t until)
+{
+    const uint64_t end = until - now < OS_SPIN_TIME ? until : now + OS_SPIN_TIME;
+    int count;
+    do {
+        count = epoll_wait(os->epoll, ready, AT_ONCE, 0);
+    } while (count == 0 && os_clock() < end);
+    os_spin_was(&os->spin, count > 0);
+    return count > 0 ? count : 0;
+}
+
 /* Until `until` (ns); fewer nanoseconds than the system can count are rounded up. */
 static int wait_for(struct os_fabric *os, struct epoll_event *ready, uint64_t until)
 {
-    uint64_t now = os_clock(), left = until > now ? until - now : 0;
+    uint64_t now = os_clock();
+    int found = until > now && os_spin_is_due(&os->spin) ? look(os, ready, now, until) : 0;
+    if (found)
+        return found;
+    now = os_clock();
+    uint64_t left = until > now ? until - now : 0;
     struct timespec time = {(time_t)(left / OS_SECOND), (long)(left % OS_SECOND)};
     bool endless = until == UINT64_MAX;
     int count = epoll_pwait2(os->epoll, ready, AT_ONCE, endless ? NULL : &time, NULL);

@@ -24,6 +24,7 @@ enum os_log_form {
 struct os_fabric_options {
     const char *sysroot; /* stands before the paths of system files; null: none. With one there is
                           * no netlink: no interface has DCB, no stream an interface name */
+    const char *source;  /* IP address that outgoing streams come from; null: the system's choice */
     int log_fd;          /* where log lines go; stays the caller's and open. -1: nowhere */
     enum os_log_form log_form;
     enum fabric_log_level log_level; /* lines below it are dropped */
@@ -33,7 +34,8 @@ struct os_fabric_options {
 };
 
 /* An instance; strings of `options` are copied. Ended by fabric_destroy. Errors:
- * resources_exhausted, and those of the part; nothing is left behind then. */
+ * resources_exhausted, invalid_argument (a source that is no IP address), and those of the part;
+ * nothing is left behind then. */
 enum fabric_error os_fabric_create(const struct os_fabric_options *options, struct fabric **out);
 
 /* A descriptor that is readable when fabric_poll would give an event, for a loop of the caller's;

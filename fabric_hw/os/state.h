@@ -5,10 +5,12 @@
 
 #include <assert.h>
 
+#include "fabric_hw/os/address.h"
 #include "fabric_hw/os/alarm.h"
 #include "fabric_hw/os/handles.h"
 #include "fabric_hw/os/os.h"
 #include "fabric_hw/os/part.h"
+#include "fabric_hw/os/spin.h"
 #include "fabric_hw/os/workers.h"
 
 #define OS_MS UINT64_C(1000000)
@@ -43,13 +45,15 @@ struct os_fabric {
     struct fabric_ops ops; /* ours, with what the part serves */
     const struct os_part *part;
     void *part_state;
-    char *sysroot; /* "" without one */
+    char *sysroot;            /* "" without one */
+    struct os_address source; /* of outgoing streams; its length is 0 where none was asked for */
     struct os_log log;
     bool no_io_uring;
 
     int epoll;
     uint64_t now; /* of the latest look at the clock inside poll */
     bool polling; /* inside poll: what is pushed needs no arming */
+    struct os_spin spin;
     struct os_wake wake, timer;
     uint64_t armed; /* when the timer descriptor goes off; only where timer.fd is open */
     struct os_queue queue;
@@ -60,6 +64,8 @@ struct os_fabric {
     struct os_stream *streams; /* also those that only linger */
     struct os_timer *free_timers;
     struct os_workers *names; /* null until a name is looked up */
+    char unknown[64];         /* the name that was last said to be unknown */
+    uint64_t unknown_said;    /* ns; 0: never */
     struct os_io *io;         /* null until storage is used */
     struct os_http *https;
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "fabric_hw/rdma/state.h"
+#include "src/fabric/planted.h"
 
 struct counter {
     const char *file;
@@ -80,7 +81,7 @@ enum fabric_error rdma_counters_query(struct fabric *f, fabric_device handle, ui
         uint64_t value;
         if (!(out->present >> (one->offset / sizeof(uint64_t)) & 1) &&
             read_one(device, port_num, one->file, &value))
-            present(out, one->offset, value * one->in_memory);
+            present(out, one->offset, value * (PLANTED(rdma_data_in_words) ? 1 : one->in_memory));
     }
     if (!out->present)
         return ERR_NOT_SUPPORTED;

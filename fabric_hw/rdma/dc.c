@@ -5,6 +5,7 @@
 #include <endian.h>
 
 #include "fabric_hw/rdma/state.h"
+#include "src/fabric/planted.h"
 
 #define SEND_OPS                                                                                   \
     ((uint64_t)(IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |                   \
@@ -151,7 +152,8 @@ int rdma_dc_post(struct rdma_qp *qp, uint64_t wr_id, const struct fabric_send_wr
                    (wr->flags & FABRIC_SEND_SIGNALED ? IBV_SEND_SIGNALED : 0u) |
                    (wr->flags & FABRIC_SEND_SOLICITED ? IBV_SEND_SOLICITED : 0u);
     set_operation(ex, wr);
-    mlx5dv_wr_set_dc_addr(qp->mlx5, ah, wr->dct_num, wr->dc_access_key);
+    mlx5dv_wr_set_dc_addr(qp->mlx5, ah, wr->dct_num,
+                          PLANTED(rdma_dc_keyless) ? 0 : wr->dc_access_key);
     set_data(qp, wr);
     return ibv_wr_complete(ex);
 }

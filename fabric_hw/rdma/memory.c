@@ -115,7 +115,8 @@ void rdma_sges(const struct rdma_device *device, const struct fabric_sge *from, 
         uint64_t addr = is_inline ? (uint64_t)(uintptr_t)from[i].addr : UINT64_MAX;
         uint64_t offset = mr ? (uint64_t)((uintptr_t)from[i].addr - (uintptr_t)mr->addr) : 0;
         if (mr && offset < mr->length && from[i].length <= mr->length - offset)
-            addr = mr->iova + offset;
+            addr =
+                PLANTED(rdma_host_address) ? (uint64_t)(uintptr_t)from[i].addr : mr->iova + offset;
         to[i] = (struct ibv_sge){addr, from[i].length, from[i].lkey};
     }
 }

@@ -78,7 +78,8 @@ static enum fabric_error check_rtr(struct rdma_qp *qp, const struct fabric_qp_at
     enum fabric_error error = rdma_port_query(device->rdma->f, handle, attr->av.port_num, &port);
     if (error)
         return error;
-    bool demanded = port.flags & FABRIC_PORT_GRH_REQUIRED && !attr->av.is_global;
+    bool demanded =
+        !PLANTED(rdma_grh_left_out) && port.flags & FABRIC_PORT_GRH_REQUIRED && !attr->av.is_global;
     return demanded ? ERR_GRH_UNAVAILABLE : FABRIC_OK;
 }
 
@@ -99,7 +100,8 @@ static int modify_rc(struct rdma_qp *qp, const struct fabric_qp_attr *attr)
 {
     struct ibv_qp_attr to = {.qp_state = (enum ibv_qp_state)attr->state};
     int mask = IBV_QP_STATE;
-    bool seven = attr->retry_cnt == 7 && qp->object.device->retry_7_endless;
+    bool seven =
+        attr->retry_cnt == 7 && !PLANTED(rdma_retry_endless) && qp->object.device->retry_7_endless;
     switch (attr->state) {
     case FABRIC_QPS_INIT:
         to.port_num = attr->port_num;

@@ -79,7 +79,7 @@ enum fabric_error rdma_qp_post_send(struct fabric *f, fabric_qp handle,
     bool given = qp->sends.given == qp->sends.next;
     uint64_t wr_id = wr_id_of(qp, &qp->sends, true);
     int number = !given ? 0 : ah ? rdma_dc_post(qp, wr_id, wr, ah->ah) : post_rc(qp, wr_id, wr);
-    if (number && !qp->dead)
+    if (number && !qp->dead && !PLANTED(rdma_refused_post_kept))
         return ERR_QUEUE_FULL;
     struct rdma_entry entry = {
         .wr_id = wr->wr_id,
@@ -106,7 +106,8 @@ enum fabric_error rdma_qp_post_recv(struct fabric *f, fabric_qp handle,
         return ERR_INVALID_ARGUMENT;
     if (rdma_ledger_full(&qp->receives))
         return ERR_QUEUE_FULL;
-    bool given = !qp->dead && qp->receives.given == qp->receives.next;
+    bool given =
+        (!qp->dead || PLANTED(rdma_error_receive_given)) && qp->receives.given == qp->receives.next;
     rdma_sges(qp->object.device, wr->sges, sges, wr->sge_count, false);
     post.wr_id = wr_id_of(qp, &qp->receives, false);
     if (given && r->calls->post_recv(qp->qp, &post, &bad))

@@ -227,10 +227,10 @@ static bool check_operands(const struct reader *r)
     const struct cli_command *c = a->command;
     if (a->operand_count >= c->least && a->operand_count <= c->most)
         return true;
-    snprintf(r->problem, CLI_PROBLEM, "%s%s%s: found %zu operands; %s expected: memkv %s%s%s %s",
+    snprintf(r->problem, CLI_PROBLEM, "%s%s%s: found %zu operand%s; %s expected: memkv %s%s%s%s%s",
              c->object, c->verb ? " " : "", c->verb ? c->verb : "", a->operand_count,
-             c->most ? "this is" : "none is", c->object, c->verb ? " " : "", c->verb ? c->verb : "",
-             c->operands);
+             a->operand_count == 1 ? "" : "s", c->most ? "this is" : "none is", c->object,
+             c->verb ? " " : "", c->verb ? c->verb : "", *c->operands ? " " : "", c->operands);
     return false;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memkv completion bash: a script made from the table of commands. */
+/* memkv completion bash: a script made from the table of commands. What it completes for
+ * memkv-scenario it asks that program itself, as it asks the machine for devices and interfaces. */
 #include <assert.h>
 #include <string.h>
 
@@ -25,16 +26,17 @@ static void choices(struct cli *cli, const struct cli_command *c)
     }
 }
 
-static void first_words(struct cli *cli)
+static void objects(struct cli *cli, const char *name, const char *more)
 {
     const char *last = "";
-    cli_print(cli, "    '') words=\"");
+    assert(cli && name && more);
+    cli_print(cli, "    '%s') words=\"", name);
     for (const struct cli_command *c = cli->commands; c->object; c++) {
         if (strcmp(c->object, last) != 0)
-            cli_print(cli, "%s%s", *last ? " " : "", c->object);
+            cli_print(cli, "%s ", c->object);
         last = c->object;
     }
-    cli_print(cli, " --help --version\" ;;\n");
+    cli_print(cli, "%s\" ;;\n", more);
 }
 
 static void verbs(struct cli *cli)
@@ -45,7 +47,7 @@ static void verbs(struct cli *cli)
             first = first && strcmp(b->object, c->object) != 0;
         if (!first)
             continue;
-        cli_print(cli, "    '%s') words=\"", c->object);
+        cli_print(cli, "    '%s'|'help %s') words=\"", c->object, c->object);
         for (const struct cli_command *v = c; v->object; v++) {
             if (strcmp(v->object, c->object) == 0)
                 cli_print(cli, "%s ", v->verb);
@@ -62,34 +64,64 @@ static void errors(struct cli *cli)
     cli_print(cli, "\" ;;\n");
 }
 
+static const char beginning[] =
+    "# bash completion for memkv and memkv-scenario\n"
+    "_memkv() {\n"
+    "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} name='' word words=''\n"
+    "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+    "    case $word in -*) continue ;; esac\n"
+    "    case \"$name\" in ''|help|net|admin) name=\"${name:+$name }$word\" ;; esac\n"
+    "  done\n"
+    "  case $prev in\n"
+    "  --config|--auth-key-file) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
+    "  --sysfs-root) COMPREPLY=($(compgen -d -- \"$cur\")); return ;;\n"
+    "  --device) words=$(ls /sys/class/infiniband 2>/dev/null)\n"
+    "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return ;;\n"
+    "  --interface) words=$(ls /sys/class/net 2>/dev/null)\n"
+    "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return ;;\n"
+    "  esac\n"
+    "  case \"$name $prev\" in\n";
+
+static const char end[] =
+    "  esac\n"
+    "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+    "  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+    "}\n"
+    "complete -F _memkv memkv\n"
+    "_memkv_scenario() {\n"
+    "  local cur=${COMP_WORDS[COMP_CWORD]} first=${COMP_WORDS[1]} words=''\n"
+    "  if [ \"$COMP_CWORD\" = 1 ]; then words='run check help --help'\n"
+    "  elif [ \"$first\" = help ]; then\n"
+    "    words=$(\"${COMP_WORDS[0]}\" help words 2>/dev/null | sed -n 's/^  \\([a-z_]*\\) "
+    ".*/\\1/p')\n"
+    "  else case $cur in -*)\n"
+    "    words=$(\"${COMP_WORDS[0]}\" --help 2>/dev/null | grep -o -- '--[a-z]*' | sort -u) ;; "
+    "esac\n"
+    "  fi\n"
+    "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+    "  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -X '!*.yaml' -- \"$cur\")\n"
+    "                                           $(compgen -d -- \"$cur\"))\n"
+    "}\n"
+    "complete -F _memkv_scenario memkv-scenario\n";
+
 enum cli_exit cli_run_completion(struct cli *cli)
 {
     assert(cli && cli->arguments->operand_count == 1);
     if (strcmp(cli->arguments->operands[0], "bash") != 0)
         return cli_usage(cli, "completion: found '%.40s'; bash is expected",
                          cli->arguments->operands[0]);
-    cli_print(cli, "# bash completion for memkv\n"
-                   "_memkv() {\n"
-                   "  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} "
-                   "name='' word words=''\n"
-                   "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-                   "    case $word in -*) break ;; esac\n"
-                   "    case \"$name\" in ''|net|admin) name=\"${name:+$name }$word\" ;; esac\n"
-                   "  done\n"
-                   "  case $prev in\n"
-                   "  --config|--auth-key-file) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
-                   "  --device) COMPREPLY=($(compgen -W \"$(ls /sys/class/infiniband "
-                   "2>/dev/null)\" -- \"$cur\")); return ;;\n"
-                   "  esac\n"
-                   "  case \"$name $prev\" in\n");
+    cli_print(cli, "%s", beginning);
     for (const struct cli_command *c = cli->commands; c->object; c++)
         choices(cli, c);
     cli_print(cli, "  esac\n  [ -n \"$words\" ] || case \"$name\" in\n");
-    first_words(cli);
+    objects(cli, "", "--help --version");
+    objects(cli, "help", "env exit");
     verbs(cli);
     errors(cli);
+    cli_print(cli, "    'completion') words=bash ;;\n");
     for (const struct cli_command *c = cli->commands; c->object; c++) {
-        if (strcmp(c->object, "explain") == 0)
+        if (strcmp(c->object, "explain") == 0 || strcmp(c->object, "completion") == 0 ||
+            strcmp(c->object, "help") == 0)
             continue;
         cli_print(cli, "    '%s%s%s') words=\"", c->object, c->verb ? " " : "",
                   c->verb ? c->verb : "");
@@ -97,10 +129,6 @@ enum cli_exit cli_run_completion(struct cli *cli)
         options(cli, cli_common_options);
         cli_print(cli, "\" ;;\n");
     }
-    cli_print(cli, "  esac\n"
-                   "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-                   "  [ ${#COMPREPLY[@]} -gt 0 ] || COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-                   "}\n"
-                   "complete -F _memkv memkv\n");
+    cli_print(cli, "%s", end);
     return CLI_DONE;
 }

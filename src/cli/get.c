@@ -109,14 +109,13 @@ static enum cli_exit deliver(struct cli_work *w, const struct get *g)
     }
     enum fabric_error error =
         cli->host->write_file(cli->host->context, path, g->data, (size_t)g->size);
-    if (error) {
-        cli_fail(cli, error, "%s: the file to be written", path);
-        return CLI_CONFIG;
-    }
+    if (error)
+        return cli_fail_file(cli, error, path, "the file to be written");
     if (cli->arguments->json)
-        cli_print_json(cli, json_pack("{s:b, s:s, s:s, s:I, s:s, s:s}", "ok", 1, "op", "get", "key",
-                                      g->key, "bytes", (json_int_t)g->size, "transport", transport,
-                                      "server", w->last.server ? w->last.server : ""));
+        cli_print_json(cli, json_pack("{s:b, s:s, s:o, s:I, s:s, s:o}", "ok", 1, "op", "get", "key",
+                                      net_string(g->key), "bytes", (json_int_t)g->size, "transport",
+                                      transport, "server",
+                                      net_string(w->last.server ? w->last.server : "")));
     else
         cli_say(cli, "%s: %zu bytes read over %s", g->key, (size_t)g->size, transport);
     return CLI_DONE;

@@ -46,7 +46,9 @@ enum cli_exit cli_run_exists(struct cli *cli)
         return cli_work_fail(&work, "exists");
     json_t *keys = json_object();
     for (size_t i = 0; i < a->operand_count; i++) {
-        json_object_set_new(keys, a->operands[i], json_boolean(exists.found[i]));
+        json_t *key = net_string(a->operands[i]);
+        json_object_set_new(keys, json_string_value(key), json_boolean(exists.found[i]));
+        json_decref(key);
         if (!a->json)
             cli_print(cli, "%s %s\n", exists.found[i] ? "found" : "missing", a->operands[i]);
         if (!exists.found[i] && !PLANTED(cli_exists_always))

@@ -6,31 +6,15 @@
 
 #include "src/cli/commands.h"
 #include "src/cli/settings.h"
-#include "src/config/yaml_edit.h"
 #include "src/fabric/planted.h"
 #include "src/net/ipoib.h"
 #include "src/net/show.h"
-
-/* A value as the configuration's readers take it; null after the complaint was said. */
-static struct yaml_tree *value_of(struct cli *cli, const char *option, const char **given)
-{
-    static const char nothing[] = "{value: 0}";
-    struct yaml_errors errors;
-    *given = cli_value(cli->arguments, option);
-    if (!*given)
-        return NULL;
-    yaml_errors_init(&errors, option);
-    struct yaml_tree *tree = yaml_parse(nothing, sizeof nothing - 1, &errors);
-    assert(tree);
-    yaml_set_text(yaml_find_edit(yaml_root_edit(tree), "value"), *given, false);
-    return tree;
-}
 
 static enum cli_exit read_watch(struct cli *cli, uint64_t *out)
 {
     const char *given;
     struct yaml_errors errors;
-    struct yaml_tree *tree = value_of(cli, "watch", &given);
+    struct yaml_tree *tree = cli_option_value(cli, "watch", &given);
     if (!given)
         return CLI_DONE;
     yaml_errors_init(&errors, "--watch");
@@ -46,7 +30,7 @@ static enum cli_exit read_mtu(struct cli *cli, uint32_t *out)
     const char *given;
     int64_t number = 0;
     struct yaml_errors errors;
-    struct yaml_tree *tree = value_of(cli, "mtu", &given);
+    struct yaml_tree *tree = cli_option_value(cli, "mtu", &given);
     if (!given)
         return CLI_DONE;
     yaml_errors_init(&errors, "--mtu");
@@ -66,7 +50,7 @@ static enum cli_exit read_device(struct cli *cli, struct config_device *out)
     struct yaml_errors errors;
     struct config_rdma rdma;
     assert(cli && out);
-    struct yaml_tree *tree = value_of(cli, "device", &given);
+    struct yaml_tree *tree = cli_option_value(cli, "device", &given);
     if (!given)
         return CLI_DONE;
     config_rdma_defaults(&rdma);

@@ -58,22 +58,76 @@ static void print_error(struct cli *cli, json_t *error)
         json_decref(error);
 }
 
+/* `fix` null: as the error table says. */
+static void fail(struct cli *cli, enum fabric_error error, enum cli_exit code, const char *fix,
+                 const char *detail)
+{
+    assert(cli && error && detail);
+    const struct error_info *info = error_info(error);
+    cli_say(cli, "%s: %s", info->name, detail);
+    if (!fix) {
+        fprintf(cli->host->err, "  meaning: ");
+        cli_wrap(cli->host->err, info->text, 11, cli->host->columns);
+    }
+    fprintf(cli->host->err, "  to do:   ");
+    cli_wrap(cli->host->err, fix ? fix : info->fix, 11, cli->host->columns);
+    json_t *object = net_error_object(error, detail, fix);
+    net_set(object, "exit", json_integer(code));
+    print_error(cli, object);
+}
+
 enum cli_exit cli_fail(struct cli *cli, enum fabric_error error, const char *format, ...)
 {
     char detail[DETAIL];
     va_list args;
-    assert(cli && error && format);
-    const struct error_info *info = error_info(error);
+    assert(error && format);
     va_start(args, format);
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
-    cli_say(cli, "%s: %s", info->name, detail);
-    fprintf(cli->host->err, "  meaning: ");
-    cli_wrap(cli->host->err, info->text, 11, cli->host->columns);
-    fprintf(cli->host->err, "  to do:   ");
-    cli_wrap(cli->host->err, info->fix, 11, cli->host->columns);
-    print_error(cli, net_error_object(error, detail, NULL));
+    fail(cli, error, cli_exit_of(error), NULL, detail);
     return cli_exit_of(error);
+}
+
+enum cli_exit cli_fail_as(struct cli *cli, enum fabric_error error, enum cli_exit code,
+                          const char *fix, const char *format, ...)
+{
+    char detail[DETAIL];
+    va_list args;
+    assert(code != CLI_DONE && format);
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    fail(cli, error, code, fix, detail);
+    return code;
+}
+
+const char *cli_file_reason(enum fabric_error error)
+{
+    switch (error) {
+    case ERR_NOT_FOUND:
+        return "there is no such file or folder";
+    case ERR_ACCESS_DENIED:
+        return "this user may not use it";
+    case ERR_INVALID_ARGUMENT:
+        return "it is a folder, or no name of a file";
+    case ERR_TOO_LARGE:
+        return "it is too large";
+    case ERR_STORE_FULL:
+        return "there is no room where it lies";
+    case ERR_READ_ONLY:
+        return "it lies where nothing may be written";
+    default:
+        return error_info(error)->text;
+    }
+}
+
+enum cli_exit cli_fail_file(struct cli *cli, enum fabric_error error, const char *path,
+                            const char *what)
+{
+    assert(path && what);
+    return cli_fail_as(cli, error, CLI_CONFIG,
+                       "Name another file, or mend what is said of this one.", "%s: %s: %s", path,
+                       what, cli_file_reason(error));
 }
 
 enum cli_exit cli_usage(struct cli *cli, const char *format, ...)
@@ -85,8 +139,8 @@ enum cli_exit cli_usage(struct cli *cli, const char *format, ...)
     vsnprintf(detail, sizeof detail, format, args);
     va_end(args);
     cli_say(cli, "%s", detail);
-    print_error(cli, json_pack("{s:s, s:s, s:i}", "name", "usage", "detail", detail, "exit",
-                               (int)CLI_USAGE));
+    print_error(cli, json_pack("{s:s, s:o, s:i}", "name", "usage", "detail", net_string(detail),
+                               "exit", (int)CLI_USAGE));
     return CLI_USAGE;
 }
 
@@ -94,9 +148,12 @@ bool cli_flush(const struct cli_host *host)
 {
     assert(host && host->out && host->err);
     errno = 0;
-    if (fflush(host->out) == 0 || PLANTED(cli_write_unchecked))
+    bool flushed = fflush(host->out) == 0;
+    bool before = ferror(host->out) && !PLANTED(cli_write_forgotten); /* what is no longer held */
+    if ((flushed && !before) || PLANTED(cli_write_unchecked))
         return true;
-    fprintf(host->err, "memkv: cannot write to standard output: %s\n", strerror(errno));
+    fprintf(host->err, "memkv: cannot write to standard output: %s\n",
+            flushed ? "some of it is lost" : strerror(errno));
     return false;
 }
 

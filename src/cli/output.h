@@ -29,6 +29,15 @@ void cli_say(struct cli *cli, const char *format, ...) __attribute__((format(pri
  * exit code. */
 enum cli_exit cli_fail(struct cli *cli, enum fabric_error error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same where the error table speaks of other things: another exit code, and what to do. */
+enum cli_exit cli_fail_as(struct cli *cli, enum fabric_error error, enum cli_exit code,
+                          const char *fix, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* A file of the user's that cannot be read or written, `what` in the eyes of the command: says why,
+ * returns CLI_CONFIG. */
+enum cli_exit cli_fail_file(struct cli *cli, enum fabric_error error, const char *path,
+                            const char *what);
+const char *cli_file_reason(enum fabric_error error); /* "there is no such file" */
 /* Wrong usage that the tables cannot see: one line, under --json an object too. */
 enum cli_exit cli_usage(struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

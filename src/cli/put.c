@@ -74,10 +74,11 @@ static void show(struct cli_work *w, const struct put *p)
     struct cli *cli = w->cli;
     const char *transport = client_transport_name(p->transport);
     if (cli->arguments->json)
-        cli_print_json(cli, json_pack("{s:b, s:s, s:s, s:I, s:I, s:s, s:s}", "ok", 1, "op", "put",
-                                      "key", p->key, "bytes", (json_int_t)p->file.length, "parts",
-                                      (json_int_t)p->parts, "transport", transport, "server",
-                                      w->last.server ? w->last.server : ""));
+        cli_print_json(cli,
+                       json_pack("{s:b, s:s, s:o, s:I, s:I, s:s, s:o}", "ok", 1, "op", "put", "key",
+                                 net_string(p->key), "bytes", (json_int_t)p->file.length, "parts",
+                                 (json_int_t)p->parts, "transport", transport, "server",
+                                 net_string(w->last.server ? w->last.server : "")));
     else
         cli_say(cli, "%s: %zu bytes stored over %s%s", p->key, p->file.length, transport,
                 p->parts > 1 ? ", in parts" : "");
@@ -91,8 +92,9 @@ static enum cli_exit run(struct cli *cli, struct put *p)
     assert(p->key && p->parts == 0);
     p->parts = cli_parts_count(p->file.length);
     if (p->file.length == 0)
-        return cli_fail(cli, ERR_INVALID_ARGUMENT, "%s is empty: a value has at least 1 byte",
-                        cli->arguments->operands[1]);
+        return cli_fail_as(cli, ERR_INVALID_ARGUMENT, CLI_CONFIG,
+                           "Name a file with something in it.",
+                           "%s is empty: a value has at least 1 byte", cli->arguments->operands[1]);
     if (strlen(p->key) == 0 || strlen(p->key) > CLIENT_MAX_KEY ||
         (p->parts > 1 && !cli_parts_key(p->key, p->parts, key)))
         return cli_usage(cli, "KEY: found %zu bytes; 1 to %u are expected", strlen(p->key),
@@ -117,10 +119,8 @@ enum cli_exit cli_run_put(struct cli *cli)
     assert(cli->arguments->operand_count == 2);
     enum fabric_error error =
         cli->host->read_file(cli->host->context, path, CLI_MAX_FILE, &put.file);
-    if (error) {
-        cli_fail(cli, error, "%s: the file to be stored", path);
-        return CLI_CONFIG;
-    }
+    if (error)
+        return cli_fail_file(cli, error, path, "the file to be stored");
     enum cli_exit code = run(cli, &put);
     free(put.file.data);
     return code;

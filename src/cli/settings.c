@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/config/key_file.h"
+#include "src/config/yaml_edit.h"
 #include "src/fabric/planted.h"
 
 #define SERVER_CONFIG "/etc/memkv/config.yaml"
@@ -27,7 +28,8 @@ static const struct cli_flag client_flags[] = {
     {"traffic-class", "traffic_class"},
 };
 
-enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
+/* `fix` null: as the error table says. */
+static enum cli_exit complain(struct cli *cli, const struct yaml_errors *errors, const char *fix)
 {
     assert(cli && errors && errors->count > 0);
     enum fabric_error error = yaml_errors_error(errors);
@@ -38,7 +40,14 @@ enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
         if (i != main)
             cli_say(cli, "%s: %s", error_name(errors->items[i].error), errors->items[i].text);
     }
-    return cli_fail(cli, error, "%s", errors->items[main].text);
+    const char *text = errors->items[main].text;
+    return fix ? cli_fail_as(cli, error, cli_exit_of(error), fix, "%s", text)
+               : cli_fail(cli, error, "%s", text);
+}
+
+enum cli_exit cli_complaints(struct cli *cli, const struct yaml_errors *errors)
+{
+    return complain(cli, errors, NULL);
 }
 
 bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
@@ -57,6 +66,20 @@ bool cli_add_flags(struct cli *cli, const struct cli_flag *flags, size_t count,
         }
     }
     return true;
+}
+
+struct yaml_tree *cli_option_value(struct cli *cli, const char *option, const char **given)
+{
+    static const char nothing[] = "{value: 0}";
+    struct yaml_errors errors;
+    *given = cli_value(cli->arguments, option);
+    if (!*given)
+        return NULL;
+    yaml_errors_init(&errors, option);
+    struct yaml_tree *tree = yaml_parse(nothing, sizeof nothing - 1, &errors);
+    assert(tree);
+    yaml_set_text(yaml_find_edit(yaml_root_edit(tree), "value"), *given, false);
+    return tree;
 }
 
 /* A file that may hold a key. */
@@ -90,8 +113,8 @@ enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG
     enum fabric_error error =
         cli->host->read_file(cli->host->context, path, CONFIG_KEY_FILE_MAX, &file);
     if (error)
-        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the file with the key: %s", path,
-                        error_name(error));
+        return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the file with the key: %s (%s)", path,
+                        cli_file_reason(error), error_name(error));
     enum cli_exit code = check_mode(cli, path, &file);
     uint8_t found[CONFIG_KEY_BYTES] = {0};
     if (code == CLI_DONE && !config_read_key_file(file.data, found))
@@ -114,7 +137,8 @@ static const char *environment(void *context, const char *name)
 
 static enum cli_exit unreadable(struct cli *cli, const char *path, enum fabric_error error)
 {
-    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s", path, error_name(error));
+    return cli_fail(cli, ERR_CONFIG_INVALID, "%s: the configuration: %s (%s)", path,
+                    cli_file_reason(error), error_name(error));
 }
 
 /* ------------------------------------------------------------------ a server's configuration */
@@ -160,7 +184,7 @@ enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, s
     struct cli_file file = {.data = NULL};
     struct yaml_errors errors;
     enum cli_exit code = read_server_file(cli, l, &file);
-    yaml_errors_init(&errors, l->path ? l->path : "settings");
+    yaml_errors_init(&errors, l->path ? l->path : "settings (there is no " SERVER_CONFIG ")");
     if (code == CLI_DONE && !cli_add_flags(cli, flags, count, &l->settings))
         code = cli_usage(cli, "too many options");
     if (code == CLI_DONE)
@@ -195,7 +219,7 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
     if (transport)
         config_setting_add(&settings, &way);
     struct yaml_errors errors;
-    yaml_errors_init(&errors, path ? path : "settings");
+    yaml_errors_init(&errors, path ? path : "settings without a file");
     bool ok = config_read_environment(&settings, false, environment, cli, &errors);
     if (ok && !cli_add_flags(cli, client_flags, COUNT(client_flags), &settings))
         return cli_usage(cli, "too many options");
@@ -203,7 +227,12 @@ static enum cli_exit merge(struct cli *cli, const char *path, const struct cli_f
         ok ? config_merge(file->data, file->length, &settings, false, &errors) : NULL;
     ok = tree && config_read_client(tree, &settings, out, &errors);
     yaml_tree_free(tree);
-    return ok ? CLI_DONE : cli_complaints(cli, &errors);
+    return ok     ? CLI_DONE
+           : path ? cli_complaints(cli, &errors)
+                  : complain(cli, &errors,
+                             "Correct what is named. Without a file the server comes from "
+                             "--server HOST:PORT or MEMKV_SERVERS, the key from --auth-key-file "
+                             "FILE or MEMKV_AUTH_KEY_FILE; memkv help env lists the rest.");
 }
 
 enum cli_exit cli_client_config(struct cli *cli, const char *transport, struct client_config *out)

@@ -37,6 +37,10 @@ enum cli_exit cli_server_config(struct cli *cli, const struct cli_flag *flags, s
                                 struct cli_server *out);
 void cli_server_free(struct cli_server *server); /* null is fine */
 
+/* The last value of an option as the readers of the configuration take it: the key "value" of the
+ * tree, which the caller frees. Null, and *given too, when the option was not given. */
+struct yaml_tree *cli_option_value(struct cli *cli, const char *option, const char **given);
+
 /* Reads a key of 64 hex digits out of a file. A file that everybody may write is refused; one that
  * others may read draws a warning. */
 enum cli_exit cli_read_key(struct cli *cli, const char *path, uint8_t key[CONFIG_KEY_BYTES]);

@@ -116,7 +116,7 @@ static void print_json(struct cli *cli, const struct cli_server *l)
         snprintf(name, sizeof name, "%s.%s", key->section, key->name);
         json_t *one = json_pack("{s:s, s:s, s:s}", "key", name, "origin", origin_name(l, name),
                                 "text", key->help);
-        json_object_set_new(one, "value", set ? json_string(value) : json_null());
+        json_object_set_new(one, "value", set ? net_string(value) : json_null());
         json_array_append_new(list, one);
     }
     cli_print_json(cli, list);
@@ -202,8 +202,13 @@ static enum cli_exit cut_short(const struct serving *s, enum fabric_error error)
         cli_say(cli, "ended at once: what was under way was not finished");
         return CLI_INTERRUPTED;
     }
-    enum cli_exit code = cli_fail(cli, error, "%s; the log says what was found",
-                                  s->ready ? "ended while it served" : "not started");
+    const char *what = s->ready ? "ended while it served" : "not started";
+    const bool asked = error == ERR_INVALID_ARGUMENT || error == ERR_RESOURCES_EXHAUSTED ||
+                       error == ERR_NOT_SUPPORTED;
+    if (!s->ready && asked) /* the error table speaks of operations and devices */
+        return cli_fail_as(cli, error, CLI_CONFIG, "Correct the setting that the log line names.",
+                           "%s; the log says what was found", what);
+    enum cli_exit code = cli_fail(cli, error, "%s; the log says what was found", what);
     return error == ERR_MTU_ABOVE_ACTIVE ? CLI_CONFIG : code; /* it asks for too much */
 }
 

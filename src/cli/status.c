@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/cli/commands.h"
+#include "src/cli/settings.h"
 
 #define ANSWER_MAX (4u * 1024u * 1024u)
 #define WAIT (5ull * 1000000000ull) /* ns for the whole of it */
@@ -191,11 +192,37 @@ static void show(struct cli *cli, const json_t *status)
     line(cli, "auth failures", counters, "auth_failures");
 }
 
+static enum cli_exit check_server(struct cli *cli)
+{
+    const char *given;
+    char address[CONFIG_NAME_MAX];
+    struct yaml_errors errors;
+    struct yaml_tree *tree = cli_option_value(cli, "server", &given);
+    if (!given)
+        return CLI_DONE;
+    yaml_errors_init(&errors, "--server");
+    bool ok = config_read_address(yaml_find(yaml_root(tree), "value"), "server", address, &errors);
+    yaml_tree_free(tree);
+    return ok ? CLI_DONE
+              : cli_usage(cli, "--server: found '%.60s'; HOST:PORT or [IPv6]:PORT is expected",
+                          given);
+}
+
+static enum cli_exit unreached(struct cli *cli, const struct asking *a)
+{
+    return cli_fail_as(
+        cli, a->error, cli_exit_of(a->error),
+        "Check that the server runs, and take the address from its line `memkv: ready "
+        "data=IP:PORT admin=IP:PORT`: it is admin.address, the data port + 1 unless "
+        "set.",
+        "%s: the HTTP end point of the server%s", a->server,
+        a->error == ERR_PEER_GONE ? "; with TLS, ask with curl https://" : "");
+}
+
 static enum cli_exit judge(struct cli *cli, const struct asking *a)
 {
     if (a->error)
-        return cli_fail(cli, a->error, "%s: the HTTP end point of the server%s", a->server,
-                        a->error == ERR_PEER_GONE ? "; with TLS, ask with curl https://" : "");
+        return unreached(cli, a);
     const char *page = a->answer ? strstr(a->answer, "\r\n\r\n") : NULL;
     bool http = a->answer && strncmp(a->answer, "HTTP/1.", 7) == 0;
     if (!http || !page)
@@ -226,8 +253,10 @@ enum cli_exit cli_run_status(struct cli *cli)
                                   .done = is_done,
                                   .context = &asking,
                                   .log_level = FABRIC_LOG_WARN};
+    enum cli_exit code = check_server(cli);
+    if (code != CLI_DONE)
+        return code;
     enum fabric_error error = cli->host->run(cli->host->context, &node);
-    enum cli_exit code;
     if (error == ERR_CANCELLED)
         code = CLI_INTERRUPTED;
     else if (error)

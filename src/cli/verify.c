@@ -166,8 +166,8 @@ static void say_failed(struct cli_work *w, enum fabric_error error, const char *
 static void show_json(struct cli_work *w, const struct verify *v, enum fabric_error error,
                       const char *detail)
 {
-    json_t *page = json_pack("{s:b, s:b, s:s, s:s, s:I}", "ok", !error, "verified", !error,
-                             "server", w->config.servers[0], "transport",
+    json_t *page = json_pack("{s:b, s:b, s:o, s:s, s:I}", "ok", !error, "verified", !error,
+                             "server", net_string(w->config.servers[0]), "transport",
                              error ? "none" : client_transport_name(v->transport), "bytes",
                              (json_int_t)v->size);
     assert(page);

@@ -145,6 +145,9 @@ enum cli_exit cli_work_fail(struct cli_work *work, const char *what)
     assert(work && work->error && what);
     const struct client_completion *last = &work->last;
     const char *server = last->server ? last->server : work->config.servers[0];
-    return cli_fail(work->cli, work->error, "%s: server %s: %s", what, server,
-                    last->detail[0] ? last->detail : error_info(work->error)->text);
+    const size_t length = strlen(server);
+    if (strncmp(last->detail, server, length) == 0 && last->detail[length] == ':')
+        return cli_fail(work->cli, work->error, "%s: server %s", what, last->detail);
+    return cli_fail(work->cli, work->error, "%s: server %s%s%s", what, server,
+                    last->detail[0] ? ": " : "", last->detail);
 }

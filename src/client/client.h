@@ -38,9 +38,8 @@
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
-#define CLIENT_PIECE                                                                               \
-    (256u * 1024u)                  /* bytes of a PUT sent at a time: in the cache for their tag   \
-                                     */
+#define CLIENT_PIECE (512u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
+#define CLIENT_ID_SLOT 16           /* low bits of an attempt's number: its operation's position */
 #define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */
 
@@ -60,6 +59,8 @@ enum client_cookie {
     CLIENT_TARGET,  /* rail */
     CLIENT_SEND,    /* timer of a peer: more bytes of values can be sent */
 };
+
+_Static_assert(CLIENT_OPERATIONS <= 1u << CLIENT_ID_SLOT, "a position fits");
 
 struct client_buffer {
     uint8_t *memory;
@@ -219,6 +220,8 @@ enum client_choice {
 struct client_server {
     uint64_t seed;  /* placement */
     uint32_t lanes; /* as it said last; 0: not yet */
+    enum fabric_error
+        said; /* why there is no connection, as was logged; FABRIC_OK: there was one */
 };
 
 struct client_target {

@@ -74,6 +74,7 @@ struct client_job {
     uint32_t blocks, next, under_way; /* blocks: of a file, or keys of a batch */
     struct job_part parts[JOB_PARALLEL];
     struct job_buffer batch;    /* not of the pool: its size is its own */
+    bool filled;                /* with what is put */
     enum fabric_error *results; /* of a batch: of each key */
     bool *founds;
     uint32_t found_count;

@@ -50,6 +50,14 @@ void job_fill(uint8_t *data, uint64_t length, uint64_t seed)
 
 /* ------------------------------------------------------------------ buffers */
 
+static void buffer_empty(struct program *p, struct job_buffer *b)
+{
+    if (b->memory)
+        client_memory_unregister(p->client, b->memory);
+    free(b->data);
+    *b = (struct job_buffer){.taken = b->taken};
+}
+
 /* At least `size` bytes, registered with the client. False without memory. */
 static bool reserve(struct program *p, struct job_buffer *b, uint64_t size)
 {
@@ -58,29 +66,29 @@ static bool reserve(struct program *p, struct job_buffer *b, uint64_t size)
         return true;
     while (larger < size)
         larger *= 2;
-    uint8_t *data = aligned_alloc(PAGE, (size_t)larger);
-    if (!data)
-        return false;
-    if (b->memory)
-        client_memory_unregister(p->client, b->memory);
-    free(b->data);
-    *b = (struct job_buffer){.data = data, .size = larger, .taken = b->taken};
-    return client_memory_register(p->client, data, larger, &b->memory) == FABRIC_OK;
+    buffer_empty(p, b);
+    b->data = aligned_alloc(PAGE, (size_t)larger);
+    b->size = b->data ? larger : 0;
+    if (b->data && client_memory_register(p->client, b->data, larger, &b->memory) == FABRIC_OK)
+        return true;
+    buffer_empty(p, b);
+    return false;
 }
 
-/* Null when every one is in use, or without memory. */
-static struct job_buffer *buffer_take(struct program *p, uint64_t size)
+/* queue_full when every one is in use. */
+static enum fabric_error buffer_take(struct program *p, uint64_t size, struct job_buffer **out)
 {
     for (uint32_t i = 0; i < PROGRAM_BUFFERS; i++) {
         struct job_buffer *b = &p->buffers[i];
         if (b->taken)
             continue;
         if (!reserve(p, b, size ? size : 1))
-            return NULL;
+            return PLANTED(client_no_memory_waits) ? ERR_QUEUE_FULL : ERR_RESOURCES_EXHAUSTED;
         b->taken = true;
-        return b;
+        *out = b;
+        return FABRIC_OK;
     }
-    return NULL;
+    return ERR_QUEUE_FULL;
 }
 
 /* ------------------------------------------------------------------ requests */
@@ -144,20 +152,16 @@ static void fill_block(const struct client_job *job, uint32_t block, uint8_t *da
         job_fill(data, length, job->seed + block);
 }
 
-/* False when every buffer is in use. */
-static bool run_one(struct program *p, struct client_job *job)
+static enum fabric_error submit_one(struct program *p, struct client_job *job,
+                                    struct job_part *part)
 {
     char room[CLIENT_MAX_KEY + 16];
     struct client_request r = request_of(job, job->next, key_of(job, job->next, room, sizeof room));
     bool data = r.kind == CLIENT_PUT || r.kind == CLIENT_GET;
     uint64_t length = data && r.length <= CLIENT_MAX_VALUE ? r.length : 0; /* else it is refused */
-    struct job_part *part = job->parts;
-    while (part->buffer)
-        part++;
-    assert(part < job->parts + JOB_PARALLEL);
-    part->buffer = buffer_take(p, length);
-    if (!part->buffer)
-        return false;
+    enum fabric_error error = buffer_take(p, length, &part->buffer);
+    if (error)
+        return error;
     part->block = job->next;
     r.data = part->buffer->data;
     r.memory = part->buffer->memory;
@@ -165,44 +169,77 @@ static bool run_one(struct program *p, struct client_job *job)
         fill_block(job, job->next, r.data);
     else if (job->kind == JOB_GET && !job->has_seed)
         memset(r.data, UNTOUCHED, (size_t)length);
-    enum fabric_error error = client_submit(p->client, &r, 1, NULL);
+    error = client_submit(p->client, &r, 1, NULL);
     if (error) {
         part->buffer->taken = false;
         part->buffer = NULL;
-        if (error != ERR_QUEUE_FULL)
-            job_fail(job, error, "no memory for the request");
-        return error != ERR_QUEUE_FULL;
+    }
+    return error;
+}
+
+/* False when it has to wait: every buffer or every place for a request is in use. */
+static bool run_one(struct program *p, struct client_job *job)
+{
+    struct job_part *part = job->parts;
+    while (part->buffer)
+        part++;
+    assert(part < job->parts + JOB_PARALLEL);
+    enum fabric_error error = submit_one(p, job, part);
+    if (error == ERR_QUEUE_FULL)
+        return false;
+    if (error) {
+        job_fail(job, error, "no memory for the request");
+        return true;
     }
     job->next++;
     job->under_way++;
     return true;
 }
 
-/* All keys in one submission. False when not so many can be open now. */
-static bool run_batch(struct program *p, struct client_job *job)
+/* What is put is made once, however often the batch has to wait. */
+static bool batch_contents(struct program *p, struct client_job *job)
+{
+    if (job->kind == JOB_EXISTS_MANY)
+        return true;
+    if (!reserve(p, &job->batch, job->blocks * job->size))
+        return false;
+    for (uint32_t i = 0; job->kind == JOB_PUT_MANY && !job->filled && i < job->blocks; i++)
+        fill_block(job, i, job->batch.data + i * job->size);
+    job->filled = !PLANTED(client_batch_refilled);
+    return true;
+}
+
+static enum fabric_error submit_batch(struct program *p, struct client_job *job)
 {
     struct client_request *requests = calloc(job->blocks, sizeof *requests);
     char(*keys)[CLIENT_MAX_KEY + 16] = calloc(job->blocks, sizeof *keys);
-    bool data = job->kind != JOB_EXISTS_MANY;
-    bool ok = requests && keys && (!data || reserve(p, &job->batch, job->blocks * job->size));
-    enum fabric_error error = ok ? FABRIC_OK : ERR_RESOURCES_EXHAUSTED;
+    bool ok = requests && keys && batch_contents(p, job);
     for (uint32_t i = 0; ok && i < job->blocks; i++) {
         requests[i] = request_of(job, i, key_of(job, i, keys[i], sizeof keys[i]));
-        requests[i].data = data ? job->batch.data + i * job->size : NULL;
+        requests[i].data = job->batch.data ? job->batch.data + i * job->size : NULL;
         requests[i].memory = job->batch.memory;
-        if (job->kind == JOB_PUT_MANY)
-            fill_block(job, i, requests[i].data);
     }
+    enum fabric_error error = ERR_RESOURCES_EXHAUSTED;
     if (ok)
         error = client_submit(p->client, requests, job->blocks, NULL);
     free(requests);
     free(keys);
+    return error;
+}
+
+/* All keys in one submission. False when not so many can be open now. */
+static bool run_batch(struct program *p, struct client_job *job)
+{
+    enum fabric_error error = submit_batch(p, job);
     if (error == ERR_QUEUE_FULL)
         return false;
-    if (error)
-        job_fail(job, error, "no memory for the batch");
-    else
+    if (!error) {
         job->next = job->under_way = job->blocks;
+        return true;
+    }
+    job_fail(job, error, "no memory for the batch");
+    if (!PLANTED(client_batch_stays_registered))
+        buffer_empty(p, &job->batch);
     return true;
 }
 
@@ -315,10 +352,8 @@ void job_complete(struct program *p, struct client_job *job, const struct client
     job->under_way--;
     if (job_is_batch(job)) {
         take_result(job, block, done, job->batch.data ? job->batch.data + block * job->size : NULL);
-        if (job->under_way == 0 && job->batch.memory) {
-            client_memory_unregister(p->client, job->batch.memory);
-            job->batch.memory = NULL;
-        }
+        if (job->under_way == 0)
+            buffer_empty(p, &job->batch);
         return;
     }
     assert(part);

@@ -219,16 +219,11 @@ static struct client_link *current(struct client *c, struct client_peer *p,
 static void say_notes(struct client *c, const struct client_peer *p, struct client_link *l)
 {
     const struct wire_message *m = &l->accept;
-    char detail[64], more[RAIL_SAID_MORE];
-    if (!(l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS))
-        return;
-    snprintf(detail, sizeof detail, "%u here, %u there; %u is used",
-             fabric_mtu_bytes(c->rails[m->rail].address.mtu), fabric_mtu_bytes(m->address.mtu),
-             fabric_mtu_bytes(l->path.path_mtu));
-    if (rail_said_is_due(&l->said_notes, ERR_MTU_MISMATCH, detail, client_now(c), more) ||
-        PLANTED(client_notes_said_every_time))
-        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: MTU differs: %s%s",
-                 client_peer_address(c, p), m->rail, detail, more);
+    const struct fabric_port_address *own = &c->rails[m->rail].address;
+    char note[RAIL_MTU_NOTE];
+    if (rail_said_mtu(&l->said_notes, own, &m->address, &l->path, client_now(c), note))
+        rail_log(c->fabric, FABRIC_LOG_WARN, "server %s rail %u: %s", client_peer_address(c, p),
+                 m->rail, note);
 }
 
 /* The queue pair receives: the server may probe it. */

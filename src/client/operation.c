@@ -282,7 +282,7 @@ static bool make_tag(struct client *c, struct client_operation *op)
 
 static void send_over(struct client *c, struct client_operation *op, enum wire_way way)
 {
-    op->id = ++c->next_id;
+    op->id = ++c->next_id << CLIENT_ID_SLOT | op->slot;
     op->attempts++;
     op->next = 0;
     op->answered = op->prepared = false;
@@ -394,7 +394,9 @@ void client_attempt_end(struct client *c, struct client_operation *op, enum fabr
     op->bound = op->bound || op->doubt;
     if (tell && op->window.id && link->generation == op->generation)
         link->revoked = op->generation;
-    snprintf(op->detail, sizeof op->detail, "%s", detail);
+    op->detail[0] = 0;
+    if (detail[0])
+        snprintf(op->detail, sizeof op->detail, "%s", detail);
     const struct wire_message cancel = {.type = WIRE_CANCEL, .id = op->id};
     fabric_window window = op->window;
     bool was_lending = op->state == CLIENT_LENDING;
@@ -460,12 +462,9 @@ struct client_operation *client_operation_by_id(struct client *c, const struct c
                                                 uint64_t id)
 {
     assert(c && p);
-    for (uint32_t i = 0; i < c->operation_end; i++) {
-        struct client_operation *op = client_operation_at(c, i);
-        if (op->state == CLIENT_SENT && op->id == id && op->peer == p->index)
-            return op;
-    }
-    return NULL;
+    uint32_t slot = (uint32_t)id & ((1u << CLIENT_ID_SLOT) - 1);
+    struct client_operation *op = slot < c->operation_end ? client_operation_at(c, slot) : NULL;
+    return op && op->state == CLIENT_SENT && op->id == id && op->peer == p->index ? op : NULL;
 }
 
 /* Faults of the way, not of the request: another attempt may succeed. */

@@ -56,11 +56,13 @@ void client_peer_lost(struct client *c, struct client_peer *p, enum fabric_error
         return;
     if (p->state == CLIENT_PEER_READY && client_now(c) - p->ready_since >= RAIL_SETTLED)
         p->backoff = 0;
-    if (p->reason != error || p->state == CLIENT_PEER_READY) /* said once, not at every attempt */
+    struct client_server *server = &c->servers[p->server];
+    if (server->said != error) /* said once, not at every attempt of every member of the pool */
         rail_log(c->fabric, FABRIC_LOG_WARN, "server %s: %s: %s; trying again for ever",
                  client_peer_address(c, p), error_name(error),
                  p->state == CLIENT_PEER_READY ? "the connection was lost" : "cannot connect");
     wire_channel_close(p->channel, error != ERR_AUTH_FAILED); /* else its last word would be lost */
+    server->said = PLANTED(client_loss_said_again) ? FABRIC_OK : error;
     p->channel = NULL;
     client_bulk_lost(p);
     p->state = CLIENT_PEER_DOWN;
@@ -135,7 +137,7 @@ bool client_peer_send(struct client *c, struct client_peer *p, const struct wire
 static void welcome(struct client *c, struct client_peer *p, const struct wire_message *m)
 {
     p->state = CLIENT_PEER_READY;
-    p->reason = FABRIC_OK;
+    p->reason = c->servers[p->server].said = FABRIC_OK;
     p->rails = m->rails;
     p->operations = m->operations;
     p->ready_since = client_now(c);

@@ -6,24 +6,13 @@
 #include "src/client/client.h"
 #include "src/fabric/gid.h"
 #include "src/fabric/planted.h"
+#include "src/rail/status.h"
 
 static json_t *rails(const struct client *c)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < c->rail_count; i++) {
-        const struct rail *r = &c->rails[i];
-        char pkey[8];
-        uint32_t growth, violations = rail_pkey_violations(r, &growth);
-        snprintf(pkey, sizeof pkey, "0x%04x", r->address.pkey);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:I}", "device", r->name,
-                      "port", (int)r->port_num, "state", rail_state_name(r->state), "reason",
-                      error_name(r->reason), "detail", r->detail, "lid", (int)r->address.lid,
-                      "pkey", pkey, "mtu", (int)fabric_mtu_bytes(r->address.mtu), "generation",
-                      (int)r->address.generation, "pkey_violations", (json_int_t)violations,
-                      "pkey_violations_growth", (json_int_t)growth));
-    }
+    for (uint32_t i = 0; i < c->rail_count; i++)
+        json_array_append_new(list, rail_status(&c->rails[i]));
     return list;
 }
 

@@ -2,7 +2,10 @@
 #include "src/config/client_config.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "src/fabric/planted.h"
 
 struct raw {
     struct client_config config;
@@ -90,6 +93,11 @@ static bool read_servers(const struct yaml_value *list, struct client_config *c,
         char *to = c->servers[c->server_count];
         if (!config_read_address(yaml_item(list, i), "servers", to, errors))
             return false;
+        if (strtoul(strrchr(to, ':') + 1, NULL, 10) == 0 && !PLANTED(config_server_port_zero)) {
+            yaml_complain(errors, yaml_mark(yaml_item(list, i)),
+                          "servers: found '%s'; a port from 1 to 65535 is expected", to);
+            return false;
+        }
         for (uint32_t k = 0; k < c->server_count; k++) {
             if (strcmp(c->servers[k], to) == 0) {
                 yaml_complain(errors, yaml_mark(yaml_item(list, i)),
@@ -107,9 +115,11 @@ static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_e
     struct client_config *c = &raw->config;
     bool ok = read_servers(raw->servers, c, errors);
     if (!raw->auth_key == !raw->auth_key_file) {
-        yaml_complain(errors, yaml_mark(root), "%s",
-                      raw->auth_key ? "found auth_key and auth_key_file; one of them is allowed"
-                                    : "auth_key or auth_key_file is missing");
+        yaml_complain(
+            errors, yaml_mark(root), "%s",
+            raw->auth_key
+                ? "found auth_key and auth_key_file; one of them is allowed"
+                : "auth_key or auth_key_file is missing (MEMKV_AUTH_KEY_FILE, MEMKV_AUTH_KEY)");
         ok = false;
     }
     if (raw->auth_key)

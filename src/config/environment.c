@@ -2,6 +2,7 @@
 #include "src/config/environment.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -185,6 +186,24 @@ static bool no_key(const struct config_setting *s, struct yaml_errors *errors)
     return false;
 }
 
+/* A file that is no UTF-8 is refused by the parser, what comes from elsewhere is here. */
+static bool is_utf8(const char *text)
+{
+    json_t *string = json_string(text);
+    json_decref(string);
+    return string != NULL || PLANTED(config_setting_any_bytes);
+}
+
+static bool no_text(const struct config_setting *s, struct yaml_errors *errors)
+{
+    char label[64];
+    label_of(s, label);
+    for (char *c = label; *c; c++)
+        *c = (unsigned char)*c < 0x80 ? *c : '?';
+    yaml_complain_about(errors, label, "found bytes that are no UTF-8");
+    return false;
+}
+
 static bool put_list(struct yaml_value *mapping, struct yaml_value *value,
                      const struct config_setting *s, struct yaml_errors *errors)
 {
@@ -204,6 +223,8 @@ static bool put(struct yaml_value *root, const struct config_settings *settings,
 {
     const struct config_setting *s = &settings->items[position];
     const char *name = last_part(s->key);
+    if (!is_utf8(s->key) || !is_utf8(s->value))
+        return no_text(s, errors);
     struct yaml_value *mapping = holder(root, s->key, mark_of(position));
     if (!mapping || !*name)
         return no_key(s, errors);
@@ -234,6 +255,8 @@ struct yaml_tree *config_merge(const char *text, size_t length,
     if (!tree)
         return NULL;
     struct yaml_value *root = yaml_root_edit(tree);
+    if (!text && !PLANTED(config_nothing_has_places))
+        yaml_unmark(root);
     bool clean = yaml_kind(root) == YAML_KIND_MAPPING;
     if (!clean)
         yaml_complain(errors, yaml_mark(root), "found %s; a mapping is expected",

@@ -7,6 +7,10 @@
 
 #define CONFIG_KEY_FILE_MAX 4096u /* bytes of text */
 
+/* Reads the 64 hexadecimal digits that `text` begins with; a 65th is one too many. False, and `key`
+ * untouched, when it begins with anything else. */
+bool config_parse_key(const char *text, uint8_t key[CONFIG_KEY_BYTES]);
+
 /* Reads its text, which ends in NUL. False, and `key` untouched, when it is anything else. */
 bool config_read_key_file(const char *text, uint8_t key[CONFIG_KEY_BYTES]);
 

@@ -2,12 +2,14 @@
 #include "src/config/options.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/config/key_file.h"
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
+
+#define HOST_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:%[]"
 
 void config_rdma_defaults(struct config_rdma *rdma)
 {
@@ -114,26 +116,17 @@ bool config_check_pkey(const struct yaml_value *section, const struct config_rdm
     return true;
 }
 
-static uint8_t nibble(char c)
-{
-    return (uint8_t)(c <= '9' ? c - '0' : tolower((unsigned char)c) - 'a' + 10);
-}
-
 bool config_read_key(const struct yaml_value *value, uint8_t key[CONFIG_KEY_BYTES],
                      struct yaml_errors *errors)
 {
     assert(value && key && errors);
     bool scalar = yaml_kind(value) == YAML_KIND_SCALAR;
     const char *text = scalar ? yaml_text(value) : "";
-    if (strlen(text) != 2 * CONFIG_KEY_BYTES ||
-        strspn(text, "0123456789abcdefABCDEF") != 2 * CONFIG_KEY_BYTES) {
-        yaml_complain(errors, yaml_mark(value),
-                      "auth_key: found something else; 64 hexadecimal digits are expected");
-        return false;
-    }
-    for (size_t i = 0; i < CONFIG_KEY_BYTES; i++)
-        key[i] = (uint8_t)(nibble(text[2 * i]) << 4 | nibble(text[2 * i + 1]));
-    return true;
+    if (strlen(text) == 2 * CONFIG_KEY_BYTES && config_parse_key(text, key))
+        return true;
+    yaml_complain(errors, yaml_mark(value),
+                  "auth_key: found something else; 64 hexadecimal digits are expected");
+    return false;
 }
 
 bool config_read_mtu(const struct yaml_value *value, int64_t *out, struct yaml_errors *errors)
@@ -167,9 +160,10 @@ bool config_read_address(const struct yaml_value *value, const char *what, char 
         return false;
     const char *colon = strrchr(text, ':');
     size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    const bool odd = text[strspn(text, HOST_CHARACTERS)] && !PLANTED(config_host_any_bytes);
     bool bare_ipv6 = colon && text[0] != '[' && strchr(text, ':') != colon;
-    if (!colon || colon == text || bare_ipv6 || digits == 0 || digits > 5 || colon[1 + digits] ||
-        strtoul(colon + 1, NULL, 10) > 65535) {
+    if (!colon || colon == text || bare_ipv6 || odd || digits == 0 || digits > 5 ||
+        colon[1 + digits] || strtoul(colon + 1, NULL, 10) > 65535) {
         yaml_complain(errors, yaml_mark(value),
                       "%s: found '%.60s'; HOST:PORT or [IPv6]:PORT is expected", what, text);
         return false;

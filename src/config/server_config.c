@@ -245,8 +245,8 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
         yaml_complain(errors, here, "storage: mode file needs path, the folder of the store");
     if (c->storage_mode != CONFIG_STORAGE_MEMORY && c->storage_max_size == 0)
         yaml_complain(errors, here, "storage: modes file and direct need max_size");
-    if (c->storage_mode == CONFIG_STORAGE_DIRECT && (!c->media_count || c->lanes > 1))
-        yaml_complain(errors, here, "storage: mode direct needs devices, and serves one lane");
+    if (c->storage_mode == CONFIG_STORAGE_DIRECT && !c->media_count)
+        yaml_complain(errors, here, "storage: mode direct needs devices");
     if (c->storage_block_size % 4096)
         yaml_complain(errors, here, "storage: block_size: a multiple of 4 KiB is expected");
     if (c->memory_max_size / (uint64_t)c->lanes < 4096)
@@ -294,12 +294,27 @@ const struct server_config_ignored *server_config_ignored(const struct server_co
     return NULL;
 }
 
+/* MK-A3: the HTTP end point is on the next port. */
+static bool leaves_admin_port(const struct raw *raw, struct yaml_errors *errors)
+{
+    const char *address = raw->config.address;
+    if (raw->admin_address || strcmp(strrchr(address, ':'), ":65535") != 0 ||
+        PLANTED(config_last_port_taken))
+        return true;
+    yaml_complain(errors, yaml_mark(raw->address),
+                  "address: found '%.60s', after which there is no port for the HTTP end point; "
+                  "set admin.address",
+                  address);
+    return false;
+}
+
 static bool finish(struct raw *raw, const struct yaml_value *root, struct yaml_errors *errors)
 {
     struct server_config *c = &raw->config;
     bool ok = check_together(raw, root, errors);
     if (raw->address)
-        ok = config_read_address(raw->address, "address", c->address, errors) && ok;
+        ok = config_read_address(raw->address, "address", c->address, errors) &&
+             leaves_admin_port(raw, errors) && ok;
     if (raw->admin_address)
         ok = config_read_address(raw->admin_address, "address", c->admin_address, errors) && ok;
     if (raw->auth_key)

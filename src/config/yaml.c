@@ -31,14 +31,19 @@ static struct yaml_error *add(struct yaml_errors *errors, enum fabric_error erro
 }
 
 static void complain(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
+                     const char *format, va_list args) __attribute__((format(printf, 4, 0)));
+
+static void complain(struct yaml_errors *errors, enum fabric_error error, struct yaml_mark mark,
                      const char *format, va_list args)
 {
     assert(errors && errors->label && format);
     struct yaml_error *e = add(errors, error, mark);
     if (!e)
         return;
-    int n =
-        snprintf(e->text, sizeof e->text, "%.200s:%u:%u: ", errors->label, mark.line, mark.column);
+    int n = mark.line || mark.column
+                ? snprintf(e->text, sizeof e->text, "%.200s:%u:%u: ", errors->label, mark.line,
+                           mark.column)
+                : snprintf(e->text, sizeof e->text, "%.200s: ", errors->label);
     assert(n > 0 && (size_t)n < sizeof e->text);
     vsnprintf(e->text + n, sizeof e->text - (size_t)n, format, args);
 }

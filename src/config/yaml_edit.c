@@ -115,6 +115,12 @@ static void mark_all(struct yaml_value *value, struct yaml_mark mark)
     }
 }
 
+void yaml_unmark(struct yaml_value *value)
+{
+    assert(value);
+    mark_all(value, (struct yaml_mark){0, 0});
+}
+
 void yaml_set_mark(struct yaml_value *mapping, const char *key, struct yaml_mark mark)
 {
     assert(mapping && mapping->kind == YAML_KIND_MAPPING && key);

@@ -23,6 +23,8 @@ void yaml_add_text(struct yaml_value *mapping, const char *key, const char *text
 struct yaml_value *yaml_add_sequence(struct yaml_value *mapping, const char *key);
 /* Appends a scalar to a sequence. */
 void yaml_add_item(struct yaml_value *sequence, const char *text);
+/* A value with all that is in it stands in no text: complaints name no place. */
+void yaml_unmark(struct yaml_value *value);
 /* Where `key`, which is there, and its value are said to stand from now on. */
 void yaml_set_mark(struct yaml_value *mapping, const char *key, struct yaml_mark mark);
 

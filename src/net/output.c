@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 static void print(const struct net_output *out, const char *format, va_list values)
     __attribute__((format(printf, 2, 0)));
 
@@ -44,7 +46,7 @@ void net_print_json(const struct net_output *out, json_t *object, bool pretty)
 {
     assert(out && out->write && object);
     char *text = json_dumps(object, pretty ? JSON_INDENT(2) : JSON_COMPACT);
-    assert(text); /* all strings are ASCII */
+    assert(text); /* every string is UTF-8 */
     out->write(out->context, text, strlen(text));
     out->write(out->context, "\n", 1);
     free(text);
@@ -57,7 +59,7 @@ json_t *net_error_object(enum fabric_error error, const char *detail, const char
     json_t *object = json_object();
     assert(error && detail);
     net_set(object, "name", json_string(info->name));
-    net_set(object, "detail", json_string(detail));
+    net_set(object, "detail", net_string(detail));
     net_set(object, "exit", json_integer(cli_exit_of(error)));
     net_set(object, "text", json_string(info->text));
     net_set(object, "cause", json_string(info->cause));
@@ -72,6 +74,22 @@ void net_say_error(const struct net_output *talk, enum fabric_error error, const
     assert(error && detail);
     net_print(talk, "memkv: %s: %s\n", info->name, detail);
     net_print(talk, "  to do:   %s\n", fix ? fix : info->fix);
+}
+
+json_t *net_string(const char *text)
+{
+    assert(text);
+    json_t *string = json_string(text); /* null: it is no UTF-8 */
+    if (string || PLANTED(net_string_bare))
+        return string;
+    char *plain = strdup(text);
+    assert(plain);
+    for (char *c = plain; *c; c++)
+        *c = (unsigned char)*c < 0x80 ? *c : '?';
+    string = json_string(plain);
+    assert(string);
+    free(plain);
+    return string;
 }
 
 void net_set(json_t *object, const char *key, json_t *value)

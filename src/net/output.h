@@ -33,6 +33,9 @@ void net_print_json(const struct net_output *out, json_t *object, bool pretty);
 /* The form of every error in JSON: name, detail (what was found and expected), exit, text, cause,
  * fix. `fix` null: that of the error table. A new reference. */
 json_t *net_error_object(enum fabric_error error, const char *detail, const char *fix);
+/* A string of JSON from text of any origin: what is no UTF-8 has '?' for each of its bytes that is
+ * no ASCII. A new reference. */
+json_t *net_string(const char *text);
 /* Sets a member; takes the reference. */
 void net_set(json_t *object, const char *key, json_t *value);
 

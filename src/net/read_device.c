@@ -75,14 +75,15 @@ static void guess_transports(struct net_device *device)
 static void read_files(struct net_model *model, struct net_device *device)
 {
     struct net_reader r = {model, device->name, 0};
+    read_driver(model, device);
     net_line(&r, true, "node_type", device->node_type);
     net_line(&r, false, "hca_type", device->hca_type);
-    net_line(&r, false, "fw_ver", device->fw_ver);
+    if (strcmp(device->driver, "rxe") != 0 || PLANTED(net_rxe_firmware))
+        net_line(&r, false, "fw_ver", device->fw_ver); /* rxe has none: the file is an empty line */
     net_line(&r, false, "hw_rev", device->hw_rev);
     net_line(&r, false, "board_id", device->board_id);
     guid(&r, "node_guid", &device->node_guid);
     guid(&r, "sys_image_guid", &device->sys_image_guid);
-    read_driver(model, device);
     guess_transports(device);
 }
 

@@ -317,6 +317,7 @@ bool rail_is_configuration(enum fabric_error error)
     case ERR_GID_FAMILY_MISMATCH:
     case ERR_GRH_UNAVAILABLE:
     case ERR_NOT_SUPPORTED:
+    case ERR_DC_UNSUPPORTED:
         return true;
     default:
         return false;

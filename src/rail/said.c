@@ -28,3 +28,20 @@ bool rail_said_is_due(struct rail_said *said, enum fabric_error error, const cha
     memcpy(said->detail, beginning, sizeof beginning);
     return true;
 }
+
+bool rail_said_mtu(struct rail_said *said, const struct fabric_port_address *own,
+                   const struct fabric_port_address *peer, const struct fabric_path *path,
+                   uint64_t now, char *note)
+{
+    char detail[64], more[RAIL_SAID_MORE];
+    assert(said && own && peer && path && note);
+    if (!(path->notes & FABRIC_AV_NOTE_MTU_DIFFERS))
+        return false;
+    snprintf(detail, sizeof detail, "%u here, %u there; %u is used", fabric_mtu_bytes(own->mtu),
+             fabric_mtu_bytes(peer->mtu), fabric_mtu_bytes(path->path_mtu));
+    bool due = rail_said_is_due(said, ERR_MTU_MISMATCH, detail, now, more) ||
+               PLANTED(rail_mtu_said_every_time);
+    if (due)
+        snprintf(note, RAIL_MTU_NOTE, "MTU differs: %s%s", detail, more);
+    return due;
+}

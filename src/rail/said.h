@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "src/fabric/error.h"
+#include "src/fabric/av.h"
 
 #define RAIL_SAID_MORE 40                            /* bytes of text */
 #define RAIL_SAID_AGAIN (60ull * 1000000000ull)      /* ns */
@@ -23,5 +23,13 @@ struct rail_said {
  * (RAIL_SAID_MORE bytes): empty, or how often it was left out. */
 bool rail_said_is_due(struct rail_said *said, enum fabric_error error, const char *detail,
                       uint64_t now, char *more);
+
+#define RAIL_MTU_NOTE 128 /* bytes of text */
+
+/* The same for peers whose MTUs differ (MK-F3): whether `note` (RAIL_MTU_NOTE bytes) is to be said
+ * now, which names both and the one that is used. */
+bool rail_said_mtu(struct rail_said *said, const struct fabric_port_address *own,
+                   const struct fabric_port_address *peer, const struct fabric_path *path,
+                   uint64_t now, char *note);
 
 #endif

@@ -6,23 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/config/nearest.h"
 #include "src/fabric/planted.h"
 #include "src/scenario/cases.h"
+#include "src/scenario/command_arguments.h"
 #include "src/scenario/files.h"
 #include "src/scenario/junit.h"
+#include "src/scenario/remote.h"
 #include "src/scenario/report.h"
-
-struct arguments {
-    const char *command;
-    const char **paths;
-    size_t path_count;
-    const struct testbed_ops *fabric;
-    uint64_t seed, jobs, shard, shards; /* this part, from 1, of so many */
-    const char *tag, *trace, *cell, *junit;
-    fabric_caps caps;
-    bool json, twice, help;
-};
 
 /* What a worker needs to run or read the i-th case. */
 struct batch {
@@ -32,167 +22,6 @@ struct batch {
     FILE *trace;
     bool only_check;
 };
-
-static const char *const command_names[] = {"run", "check", "help"};
-static const char *const option_names[] = {"--fabric", "--seed",    "--tag",  "--jobs",
-                                           "--trace",  "--without", "--cell", "--shard",
-                                           "--junit",  "--twice",   "--json", "--help"};
-#define VALUE_OPTIONS 9 /* the first so many have a value */
-#define COUNT(array) (sizeof(array) / sizeof(array)[0])
-
-static int complain(const struct command_host *host, const char *what, const char *found,
-                    const char *const *names, size_t count)
-{
-    const char *near = nearest_name(found, names, count);
-    assert(what && found && names);
-    fprintf(host->err, "memkv-scenario: %s '%s'", what, found);
-    if (near) {
-        fprintf(host->err, "; did you mean '%s'?\n", near);
-    } else {
-        fprintf(host->err, "; one of these is expected:");
-        for (size_t i = 0; i < count; i++)
-            fprintf(host->err, " %s", names[i]);
-        fprintf(host->err, "\n");
-    }
-    return COMMAND_USAGE;
-}
-
-static int set_fabric(const struct command_host *host, struct arguments *a, const char *name)
-{
-    const char *names[8];
-    assert(host->fabric_count <= COUNT(names));
-    for (size_t i = 0; i < host->fabric_count; i++) {
-        names[i] = host->fabrics[i]->name;
-        if (strcmp(names[i], name) == 0) {
-            a->fabric = host->fabrics[i];
-            return COMMAND_PASSED;
-        }
-    }
-    return complain(host, "no such fabric:", name, names, host->fabric_count);
-}
-
-static int set_number(const struct command_host *host, const char *option, const char *value,
-                      uint64_t min, uint64_t max, uint64_t *out)
-{
-    char *end;
-    bool digits = *value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= 20;
-    uint64_t number = digits ? strtoull(value, &end, 10) : 0;
-    assert(option && value && out);
-    if (!digits || number < min || number > max) {
-        fprintf(host->err,
-                "memkv-scenario: %s: found '%s'; a number from %" PRIu64 " to %" PRIu64
-                " is expected\n",
-                option, value, min, max);
-        return COMMAND_USAGE;
-    }
-    *out = number;
-    return COMMAND_PASSED;
-}
-
-static int set_without(const struct command_host *host, struct arguments *a, const char *value)
-{
-    const char *names[FABRIC_CAP_COUNT];
-    fabric_caps cap;
-    if (capability_by_name(value, &cap)) {
-        a->caps &= ~cap;
-        return COMMAND_PASSED;
-    }
-    for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++)
-        names[bit] = fabric_cap_name((enum fabric_cap_bit)bit);
-    return complain(host, "no such capability:", value, names, FABRIC_CAP_COUNT);
-}
-
-/* "2/4": the second of four parts. */
-static int set_shard(const struct command_host *host, struct arguments *a, const char *value)
-{
-    char part[24];
-    size_t slash = strcspn(value, "/");
-    assert(value);
-    if (!value[slash] || slash >= sizeof part) {
-        fprintf(host->err, "memkv-scenario: --shard: found '%s'; a part such as 1/4 is expected\n",
-                value);
-        return COMMAND_USAGE;
-    }
-    memcpy(part, value, slash);
-    part[slash] = '\0';
-    int status = set_number(host, "--shard", value + slash + 1, 1, 4096, &a->shards);
-    return status ? status : set_number(host, "--shard", part, 1, a->shards, &a->shard);
-}
-
-static int set_value(const struct command_host *host, struct arguments *a, const char *option,
-                     const char *value)
-{
-    assert(option && value);
-    if (strcmp(option, "--fabric") == 0)
-        return set_fabric(host, a, value);
-    if (strcmp(option, "--seed") == 0)
-        return set_number(host, option, value, 0, INT64_MAX, &a->seed);
-    if (strcmp(option, "--jobs") == 0)
-        return set_number(host, option, value, 1, 256, &a->jobs);
-    if (strcmp(option, "--without") == 0)
-        return set_without(host, a, value);
-    if (strcmp(option, "--shard") == 0)
-        return set_shard(host, a, value);
-    if (strcmp(option, "--tag") == 0)
-        a->tag = value;
-    else if (strcmp(option, "--cell") == 0)
-        a->cell = value;
-    else if (strcmp(option, "--junit") == 0)
-        a->junit = value;
-    else
-        a->trace = value;
-    return COMMAND_PASSED;
-}
-
-/* One option; *used is 2 when its value was the next argument. */
-static int read_option(const struct command_host *host, struct arguments *a, const char *text,
-                       const char *next, int *used)
-{
-    char option[32];
-    size_t length = strcspn(text, "=");
-    const char *value = text[length] ? text + length + 1 : next;
-    assert(text && used);
-    if (strcmp(text, "-j") == 0 || strcmp(text, "--json") == 0)
-        a->json = true;
-    else if (strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0)
-        a->help = true;
-    else if (strcmp(text, "--twice") == 0)
-        a->twice = true;
-    else {
-        snprintf(option, sizeof option, "%.*s", (int)(length < 31 ? length : 31), text);
-        size_t i = 0;
-        while (i < VALUE_OPTIONS && strcmp(option_names[i], option) != 0)
-            i++;
-        if (i == VALUE_OPTIONS)
-            return complain(host, "unknown option", option, option_names, COUNT(option_names));
-        if (!value) {
-            fprintf(host->err, "memkv-scenario: %s wants a value\n", option);
-            return COMMAND_USAGE;
-        }
-        *used = text[length] ? 1 : 2;
-        return set_value(host, a, option, value);
-    }
-    return COMMAND_PASSED;
-}
-
-static int read_arguments(const struct command_host *host, int argc, const char *const *argv,
-                          struct arguments *a)
-{
-    bool options = true;
-    int status = COMMAND_PASSED, used;
-    for (int i = 1; i < argc && status == COMMAND_PASSED; i += used) {
-        used = 1;
-        if (options && strcmp(argv[i], "--") == 0)
-            options = false;
-        else if (options && argv[i][0] == '-' && argv[i][1])
-            status = read_option(host, a, argv[i], i + 1 < argc ? argv[i + 1] : NULL, &used);
-        else if (!a->command)
-            a->command = argv[i];
-        else
-            a->paths[a->path_count++] = argv[i];
-    }
-    return status;
-}
 
 static void trace_to_file(void *context, const char *line, size_t length)
 {
@@ -245,6 +74,9 @@ static json_t *run_one(const struct batch *batch, const struct scenario *scenari
                                        .caps = a->caps,
                                        .programs = host->programs,
                                        .program_count = host->program_count,
+                                       .inventory = a->inventory,
+                                       .host = host->machines,
+                                       .slow = a->slow,
                                        .trace = batch->trace ? trace_to_file : NULL,
                                        .trace_context = batch->trace,
                                        .interrupted = host->interrupted,
@@ -261,7 +93,22 @@ static json_t *run_one(const struct batch *batch, const struct scenario *scenari
     return report;
 }
 
-/* Null: the tag does not fit. */
+/* What would be done, in place of doing it. */
+static void show_plan(const struct batch *batch, const struct scenario *scenario)
+{
+    const struct command_host *host = batch->host;
+    const struct arguments *a = batch->arguments;
+    const struct scenario_options options = {
+        .caps = a->caps, .inventory = a->inventory, .host = host->machines};
+    struct text lines = {0};
+    if (a->tag && !has_tag(scenario, a->tag))
+        return;
+    (void)scenario_plan(scenario, a->fabric, &options, &lines);
+    fputs(text_data(&lines), host->out);
+    text_free(&lines);
+}
+
+/* Null: the tag does not fit, or only the plan was wanted. */
 static json_t *do_case(const struct batch *batch, const struct case_name *one)
 {
     const char *path = one->file;
@@ -285,6 +132,8 @@ static json_t *do_case(const struct batch *batch, const struct case_name *one)
         report = report_invalid(path, one->name, &errors);
     else if (batch->only_check)
         report = report_valid(scenario);
+    else if (batch->arguments->plan)
+        show_plan(batch, scenario);
     else if (!batch->arguments->tag || has_tag(scenario, batch->arguments->tag))
         report = run_one(batch, scenario);
     scenario_free(scenario);
@@ -377,7 +226,9 @@ static bool run_batch(const struct batch *batch, struct totals *totals, json_t *
     assert(totals && all);
     if (!dumps)
         abort();
-    bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace;
+    /* Machines are one world: one case at a time. */
+    bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace &&
+                  !batch->arguments->fabric->open;
     if (spread)
         lived = host->spread(host->context, cases, (unsigned)batch->arguments->jobs, work,
                              (void *)(uintptr_t)batch, dumps);
@@ -439,6 +290,8 @@ static int finish(const struct batch *batch, const struct totals *totals, json_t
     const struct arguments *a = batch->arguments;
     bool traced = !batch->trace || fclose(batch->trace) == 0;
     struct totals end = *totals;
+    if (a->plan) /* nothing ran, and nothing was to */
+        return COMMAND_PASSED;
     if (a->json)
         print_json(host, totals, all);
     else
@@ -469,8 +322,8 @@ static int find_cases(const struct command_host *host, const struct arguments *a
         return COMMAND_USAGE;
     }
     if (a->cell && cases->label_count > 0 && case_list_lacks(cases, a->cell, word))
-        return complain(host, "--cell: no matrix has", word, (const char *const *)cases->labels,
-                        cases->label_count);
+        return command_complain(host, "--cell: no matrix has", word,
+                                (const char *const *)cases->labels, cases->label_count);
     case_list_shard(cases, a->shard, a->shards);
     return COMMAND_PASSED;
 }
@@ -495,6 +348,38 @@ static int do_files(const struct command_host *host, const struct arguments *a, 
     return status;
 }
 
+/* Before anything is done to machines. */
+static int open_fabric(const struct command_host *host, const struct arguments *a)
+{
+    char detail[TESTBED_DETAIL] = "";
+    const struct testbed_options options = {
+        .inventory = a->inventory, .host = host->machines, .plan = a->plan};
+    if (!a->fabric->open && (a->inventory || a->plan)) {
+        fprintf(host->err,
+                "memkv-scenario: --inventory and --plan are for fabrics of machines, "
+                "not for %s\n",
+                a->fabric->name);
+        return COMMAND_USAGE;
+    }
+    if (!a->fabric->open || a->fabric->open(&options, detail))
+        return COMMAND_PASSED;
+    fprintf(host->err, "memkv-scenario: %s: %s\n", a->fabric->name, detail);
+    return a->inventory ? COMMAND_INVALID : COMMAND_USAGE;
+}
+
+static int undo(const struct command_host *host, const struct arguments *a)
+{
+    char detail[TESTBED_DETAIL] = "";
+    const struct testbed_options options = {.inventory = a->inventory, .host = host->machines};
+    if (!a->inventory) {
+        fprintf(host->err, "memkv-scenario: undo where? --inventory FILE says it\n");
+        return COMMAND_USAGE;
+    }
+    bool done = remote_undo(&options, detail);
+    fprintf(done ? host->out : host->err, "%s%s\n", done ? "" : "memkv-scenario: ", detail);
+    return done ? COMMAND_PASSED : COMMAND_FAILED;
+}
+
 static int dispatch(const struct command_host *host, const struct arguments *a)
 {
     if (!a->command && !a->help) {
@@ -508,15 +393,18 @@ static int dispatch(const struct command_host *host, const struct arguments *a)
         fputs(command_usage, host->out);
         return COMMAND_PASSED;
     }
+    if (strcmp(a->command, "undo") == 0)
+        return undo(host, a);
     bool run = strcmp(a->command, "run") == 0;
     if (!run && strcmp(a->command, "check") != 0)
-        return complain(host, "unknown command", a->command, command_names, COUNT(command_names));
+        return command_unknown(host, a->command);
     if (a->path_count == 0) {
         fprintf(host->err, "memkv-scenario: %s what? Name files or folders with scenarios\n",
                 a->command);
         return COMMAND_USAGE;
     }
-    return do_files(host, a, !run);
+    int opened = run ? open_fabric(host, a) : COMMAND_PASSED;
+    return opened ? opened : do_files(host, a, !run);
 }
 
 int command_main(const struct command_host *host, int argc, const char *const *argv)
@@ -531,7 +419,7 @@ int command_main(const struct command_host *host, int argc, const char *const *a
     a.paths = calloc((size_t)argc + 1, sizeof *a.paths);
     if (!a.paths)
         abort();
-    int status = read_arguments(host, argc, argv, &a);
+    int status = command_read_arguments(host, argc, argv, &a);
     if (status == COMMAND_PASSED)
         status = dispatch(host, &a);
     free(a.paths);

@@ -28,8 +28,9 @@ struct command_host {
     size_t fabric_count;
     const struct fabric_program *const *programs;
     size_t program_count;
-    FILE *out, *err; /* results, talk */
-    bool terminal;   /* both go to a terminal: progress is shown */
+    const struct remote_host *machines; /* for fabrics of machines; null: none can be run */
+    FILE *out, *err;                    /* results, talk */
+    bool terminal;                      /* both go to a terminal: progress is shown */
     bool color;
     unsigned columns; /* of the terminal; 0: no terminal */
     /* Whether the operator asked to stop; may be null. */

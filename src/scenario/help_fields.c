@@ -11,6 +11,9 @@ const struct help_field help_fields[] = {
     {"tags", "list of words for run --tag"},
     {"requires", "list of capabilities; a fabric that lacks one skips the scenario. The fault\n"
                  "words that it uses add theirs"},
+    {"real_seconds",
+     "how long it takes where time is real, if longer than its waits add up to; above\n"
+     "5 s it runs there only with --slow"},
     {"matrix",
      "NAME: [LABEL, ...], or NAME: {LABEL: {KEY: VALUE}}; every combination is one case,\n"
      "in which ${NAME} is the label and ${NAME.KEY} a value of it"},

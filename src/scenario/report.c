@@ -168,6 +168,8 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
         put(object, "reason", text_value(text_data(&result->reason)));
     put(object, "seed", number(result->seed));
     put(object, "time", number(result->time));
+    if (result->real)
+        put(object, "real", json_true());
     put(object, "wall", number(wall));
     put(object, "trace_hash", json_string(hash));
     put(object, "draws", number(result->draws));
@@ -256,7 +258,7 @@ static void headline(const json_t *report, const struct report_style *style, str
     if (json_object_get(report, "time")) {
         text_add(&line, "  (");
         text_add_time(&line, (uint64_t)json_integer_value(json_object_get(report, "time")));
-        text_add(&line, " virtual)");
+        text_add(&line, json_is_true(json_object_get(report, "real")) ? ")" : " virtual)");
     }
     if (style->columns > 24 && line.length + 4 > style->columns) {
         line.length = style->columns - 4 - 3;

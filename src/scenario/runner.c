@@ -2,6 +2,7 @@
 #include "src/scenario/runner.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,18 +237,29 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
     assert(scenario && ops && options && out);
     char detail[TESTBED_DETAIL] = "";
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
-    *out = (struct scenario_result){
-        .status = SCENARIO_PASSED, .seed = options->seed, .caps = options->caps};
+    *out = (struct scenario_result){.status = SCENARIO_PASSED,
+                                    .seed = options->seed,
+                                    .caps = options->caps,
+                                    .real = ops->slack != NULL};
     const struct testbed_options made = {.seed = options->seed,
                                          .caps = options->caps,
+                                         .inventory = options->inventory,
+                                         .host = options->host,
                                          .interrupted = options->interrupted,
                                          .interrupt_context = options->interrupt_context};
+    if (ops->slack && scenario->real > SCENARIO_REAL_LIMIT && !options->slow) {
+        runner_break(&r, SCENARIO_SKIPPED,
+                     "takes %" PRIu64 " s where time is real: only with --slow",
+                     scenario->real / 1000000000);
+        return;
+    }
     r.tb = ops->create(scenario->topology, &made, detail);
     if (!r.tb) {
         runner_break(&r, SCENARIO_SKIPPED, "fabric %s cannot be this topology: %s", ops->name,
                      detail);
         return;
     }
+    r.slack = ops->slack ? ops->slack(r.tb) : 0;
     ops->trace(r.tb, keep_trace, &r);
     r.nodes = calloc(scenario->program_count + 1, sizeof *r.nodes);
     /* One answer a step and one a program, so that positions never move. */

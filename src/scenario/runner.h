@@ -21,6 +21,9 @@ struct scenario_options {
     fabric_caps caps; /* that the fabric may use */
     const struct fabric_program *const *programs;
     size_t program_count;
+    const char *inventory; /* as in struct testbed_options */
+    const struct remote_host *host;
+    bool slow; /* also what takes longer than SCENARIO_REAL_LIMIT where time is real */
     /* Every trace line; null: none wanted. */
     void (*trace)(void *context, const char *line, size_t length);
     void *trace_context;
@@ -57,6 +60,7 @@ struct scenario_result {
     struct text reason; /* why it was skipped or broken */
     uint64_t seed, time, trace_hash, draws;
     fabric_caps caps; /* that the fabric was allowed to use */
+    bool real;        /* its time is real: no seed replays it */
     size_t failure_count;
     struct scenario_failure failures[SCENARIO_MAX_FAILURES];
     size_t answer_count;
@@ -70,5 +74,11 @@ struct scenario_result {
 void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops,
                   const struct scenario_options *options, struct scenario_result *out);
 void scenario_result_free(struct scenario_result *result);
+
+/* What a run would do to machines, as lines for people: who is who, set-up, each fault and how it
+ * is taken back. Nothing is done. False when the fabric cannot be this; a sentence is added then.
+ */
+bool scenario_plan(const struct scenario *scenario, const struct testbed_ops *ops,
+                   const struct scenario_options *options, struct text *out);
 
 #endif

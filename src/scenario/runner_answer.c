@@ -92,7 +92,7 @@ static void judge_time(struct runner *r, const struct scenario_answer *answer)
     uint64_t took = answer->end - answer->begin;
     struct text bound = {0};
     assert(answer->end >= answer->begin);
-    if (expect->within && took > expect->within && !PLANTED(scenario_within_unchecked)) {
+    if (expect->within && took > expect->within + r->slack && !PLANTED(scenario_within_unchecked)) {
         text_add_time(&bound, expect->within);
         disappoint(r, expect->within_mark, answer, "an answer within", text_data(&bound));
     } else if (took < expect->no_sooner && !PLANTED(scenario_no_sooner_unchecked)) {
@@ -257,6 +257,7 @@ void runner_wait_answer(struct runner *r, size_t position)
     assert(position < r->result->answer_count);
     if (answer->step && answer->step->expect.within > patience)
         patience = answer->step->expect.within;
+    patience += r->slack;
     while (!answer->answered && runner_pump(r, answer->begin + patience))
         ;
     if (answer->answered || r->over)

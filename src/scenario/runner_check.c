@@ -5,12 +5,20 @@
 #include "src/fabric/planted.h"
 #include "src/scenario/runner_state.h"
 
-static bool in_bounds(const struct scenario_check *check, uint64_t time)
+/* What must come may be later where time is real; what must not come is not looked for longer. */
+static uint64_t end_of(const struct runner *r, const struct scenario_check *check)
+{
+    assert(check->after <= check->by);
+    bool open = check->never || check->by > FABRIC_FOREVER - r->slack;
+    return open ? check->by : check->by + r->slack;
+}
+
+static bool in_bounds(const struct runner *r, const struct scenario_check *check, uint64_t time)
 {
     assert(check->after <= check->by);
     if (PLANTED(scenario_by_unchecked))
         return true;
-    return time >= check->after && time <= check->by;
+    return time >= check->after && time <= end_of(r, check);
 }
 
 static uint64_t count_of(const struct runner *r, const struct scenario_check *check)
@@ -20,7 +28,7 @@ static uint64_t count_of(const struct runner *r, const struct scenario_check *ch
     assert(check->match_count == 1);
     for (size_t i = 0; i < history->count; i++) {
         const struct history_entry *entry = &history->entries[i];
-        count += in_bounds(check, entry->time) && history_fits(entry, check->matches);
+        count += in_bounds(r, check, entry->time) && history_fits(entry, check->matches);
     }
     return count;
 }
@@ -50,7 +58,7 @@ void runner_watch(struct runner *r, const struct history_entry *entry)
     for (size_t i = 0; i < r->scenario->check_count && !r->over; i++) {
         const struct scenario_check *check = &r->scenario->checks[i];
         bool bounded = check->never || check->count;
-        if (!bounded || !in_bounds(check, entry->time) || !history_fits(entry, check->matches))
+        if (!bounded || !in_bounds(r, check, entry->time) || !history_fits(entry, check->matches))
             continue;
         if (check->never ? PLANTED(scenario_never_unchecked)
                          : count_of(r, check) <= check->count || PLANTED(scenario_count_unchecked))
@@ -100,8 +108,9 @@ static void check_one(struct runner *r, const struct scenario_check *check)
         return;
     }
     /* A bound in the future is waited for. */
-    while (!is_met(r, check) && check->by != FABRIC_FOREVER && r->ops->now(r->tb) < check->by) {
-        if (!runner_pump(r, check->by))
+    uint64_t end = end_of(r, check);
+    while (!is_met(r, check) && check->by != FABRIC_FOREVER && r->ops->now(r->tb) < end) {
+        if (!runner_pump(r, end))
             break;
     }
     if ((r->over && r->result->status != SCENARIO_FAILED) || is_met(r, check) ||

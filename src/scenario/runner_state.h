@@ -26,6 +26,7 @@ struct runner {
     bool idle;                 /* the testbed said that nothing can happen any more */
     size_t since;              /* history from here on is what `when` looks at */
     uint64_t done;             /* when the step before was done */
+    uint64_t slack;            /* ns that what is bounded may be later: 0 where time is virtual */
 };
 
 /* Each ends the run. */

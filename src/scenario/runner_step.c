@@ -19,7 +19,7 @@ static void run_until(struct runner *r, uint64_t time)
 static void wait_for(struct runner *r, const struct scenario_step *step)
 {
     struct history *history = &r->result->history;
-    uint64_t deadline = r->ops->now(r->tb) + step->limit;
+    uint64_t deadline = r->ops->now(r->tb) + step->limit + r->slack;
     size_t from = PLANTED(scenario_when_sees_the_past) ? 0 : r->since;
     assert(step->trigger == SCENARIO_WHEN);
     while (history_find(history, from, &step->when) == SIZE_MAX) {

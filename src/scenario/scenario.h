@@ -16,6 +16,7 @@
 
 #define SCENARIO_MAX_PROGRAMS 8                   /* kinds of programs that a host offers */
 #define SCENARIO_PATIENCE UINT64_C(60000000000)   /* ns: no answer for that long is `hung` */
+#define SCENARIO_REAL_LIMIT UINT64_C(5000000000)  /* ns on machines, unless slow ones are wanted */
 #define SCENARIO_WHEN_LIMIT UINT64_C(10000000000) /* ns: a condition without `within` */
 
 /* A value that must be found under a path such as "rails.0.state"; `value` is the text it must
@@ -123,6 +124,7 @@ struct scenario {
     const char *name, *about;
     const char **proves, **tags;
     size_t proves_count, tag_count;
+    uint64_t real;        /* ns that it takes where time is real, or that its waits add up to */
     fabric_caps requires; /* those written and those its fault words need */
     struct topology *topology;
     struct scenario_program *programs;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ struct raw_scenario {
     const char *name, *about;
     const struct yaml_value *proves, *tags, *requires, *topology, *programs, *steps, *expect;
     const struct yaml_value *matrix, *except;
+    int64_t real_seconds;
 };
 
 #define FIELD(name, type, min, max, required)                                                      \
@@ -27,12 +29,19 @@ struct raw_scenario {
             required                                                                               \
     }
 static const struct yaml_field scenario_fields[] = {
-    FIELD(name, STRING, 3, 100, true),      FIELD(proves, SEQUENCE, 0, 0, true),
-    FIELD(about, STRING, 20, 600, true),    FIELD(tags, SEQUENCE, 0, 0, false),
-    FIELD(requires, SEQUENCE, 0, 0, false), FIELD(topology, MAPPING, 0, 0, true),
-    FIELD(programs, MAPPING, 0, 0, false),  FIELD(steps, SEQUENCE, 0, 0, true),
-    FIELD(expect, SEQUENCE, 0, 0, false),   FIELD(matrix, ANY, 0, 0, false),
-    FIELD(except, ANY, 0, 0, false),        {0},
+    FIELD(name, STRING, 3, 100, true),
+    FIELD(proves, SEQUENCE, 0, 0, true),
+    FIELD(about, STRING, 20, 600, true),
+    FIELD(tags, SEQUENCE, 0, 0, false),
+    FIELD(requires, SEQUENCE, 0, 0, false),
+    FIELD(topology, MAPPING, 0, 0, true),
+    FIELD(programs, MAPPING, 0, 0, false),
+    FIELD(steps, SEQUENCE, 0, 0, true),
+    FIELD(expect, SEQUENCE, 0, 0, false),
+    FIELD(matrix, ANY, 0, 0, false),
+    FIELD(except, ANY, 0, 0, false),
+    FIELD(real_seconds, INTEGER, 1, 86400, false),
+    {0},
 };
 #undef FIELD
 
@@ -219,6 +228,42 @@ static bool read_programs(struct scenario_reader *reader, const struct yaml_valu
     return true;
 }
 
+/* What its waits add up to, whatever happens between them. */
+static uint64_t waits_of(const struct scenario *s)
+{
+    uint64_t time = 0;
+    for (size_t i = 0; i < s->step_count; i++) {
+        const struct scenario_step *step = &s->steps[i];
+        if (step->trigger == SCENARIO_AT && step->time > time)
+            time = step->time;
+        if (step->trigger == SCENARIO_AFTER)
+            time += step->time;
+        time += step->action == SCENARIO_NOTHING ? step->quiet : step->expect.no_sooner;
+    }
+    for (size_t i = 0; i < s->check_count; i++) {
+        const struct scenario_check *check = &s->checks[i];
+        bool waited = check->by != FABRIC_FOREVER && !check->never;
+        if (waited && check->after > time)
+            time = check->after;
+    }
+    return time;
+}
+
+static bool read_real(struct scenario_reader *reader, const struct yaml_value *value,
+                      int64_t seconds)
+{
+    struct scenario *s = reader->scenario;
+    uint64_t waits = waits_of(s);
+    s->real = seconds ? (uint64_t)seconds * UINT64_C(1000000000) : waits;
+    if (s->real >= waits)
+        return true;
+    yaml_complain(reader->errors, yaml_mark(value),
+                  "real_seconds: found %" PRIi64 "; the waits of its steps alone add up to %" PRIu64
+                  " s",
+                  seconds, (waits + 999999999) / 1000000000);
+    return false;
+}
+
 static bool read_all(struct scenario_reader *reader, const struct raw_scenario *raw)
 {
     struct scenario *s = reader->scenario;
@@ -229,7 +274,8 @@ static bool read_all(struct scenario_reader *reader, const struct raw_scenario *
     return s->topology && read_proves(reader, raw->proves) &&
            read_texts(reader, raw->tags, "tags", &s->tags, &s->tag_count) &&
            read_requires(reader, raw->requires) && read_programs(reader, raw->programs) &&
-           scenario_read_steps(reader, raw->steps) && scenario_read_checks(reader, raw->expect);
+           scenario_read_steps(reader, raw->steps) && scenario_read_checks(reader, raw->expect) &&
+           read_real(reader, yaml_find(yaml_root(reader->tree), "real_seconds"), raw->real_seconds);
 }
 
 /* Everything but what names the scenario and its cells. */

@@ -7,6 +7,7 @@
 #define SRC_SCENARIO_TESTBED_H
 
 #include "src/fabric/program.h"
+#include "src/scenario/remote_host.h"
 #include "src/scenario/topology.h"
 
 /* The fault words of the scenario language (HA-4.3): X(WORD, word, capability it needs). What each
@@ -157,6 +158,7 @@ struct testbed_options {
     fabric_caps caps; /* masks what the fabric can do; FABRIC_CAPS_ALL: everything */
     /* For fabrics of real machines: where the nodes of the topology are, a file; null: none. */
     const char *inventory;
+    const struct remote_host *host; /* what such a fabric needs of the machine; null: none */
     bool plan; /* tells as log events what would be done to the machines, and does nothing */
     /* Asked again and again while `next` waits; true ends the wait. Null: never. */
     bool (*interrupted)(void *context);
@@ -170,6 +172,10 @@ struct testbed;
  * A testbed whose programs run elsewhere uses the name of a program only, never its functions. */
 struct testbed_ops {
     const char *name; /* "sim" */
+    /* open: once before the first `create` of a run: whether the inventory may be used now. False
+     * and a sentence in `detail` (TESTBED_DETAIL bytes), after which nothing may be created. What
+     * keeps other runs out lasts until the host is destroyed. Null: nothing to ask. */
+    bool (*open)(const struct testbed_options *options, char *detail);
     /* create: a world from `topology`, ready at its time 0 with nothing started. Null and a
      * sentence in `detail` (TESTBED_DETAIL bytes) when the topology or an option asks for what this
      * fabric cannot be. Topology and options may be freed afterwards. */
@@ -179,6 +185,8 @@ struct testbed_ops {
     void (*destroy)(struct testbed *tb);
     fabric_caps (*caps)(const struct testbed *tb);
     uint64_t (*now)(const struct testbed *tb);
+    /* slack: ns by which answers may be later than bounds say, where time is real. Null: none. */
+    uint64_t (*slack)(const struct testbed *tb);
     /* trace: every trace line from now on goes to `sink`; hash and draws for HA-2.4. */
     void (*trace)(struct testbed *tb, void (*sink)(void *context, const char *line, size_t length),
                   void *context);

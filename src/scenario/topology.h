@@ -12,6 +12,7 @@ struct topology_gid { /* RoCE, and additional InfiniBand entries */
     uint32_t index;
     union fabric_gid gid;
     enum fabric_gid_type type;
+    bool anywhere; /* its place was not said: where the fabric has it; the simulator: index */
 };
 
 enum topology_ipoib { /* mode of the IPoIB interface of an InfiniBand port */
@@ -85,6 +86,7 @@ struct topology_subnet {
     size_t sm_count;
     bool has_sl_to_vl;
     uint8_t sl_to_vl[16];
+    bool implied; /* no network was written: any fabric's will do */
 };
 
 struct topology_ethernet {

@@ -68,7 +68,7 @@ struct raw_gid {
 
 static const char *const gid_types[] = {"ib", "roce_v1", "roce_v2", NULL};
 static const struct yaml_field gid_fields[] = {
-    {"index", YAML_TYPE_INTEGER, offsetof(struct raw_gid, index), 0, 255, NULL, NULL, true},
+    {"index", YAML_TYPE_INTEGER, offsetof(struct raw_gid, index), 0, 255, NULL, NULL, false},
     {"gid", YAML_TYPE_STRING, offsetof(struct raw_gid, gid), 2, 45, NULL, NULL, true},
     {"type", YAML_TYPE_ENUM, offsetof(struct raw_gid, type), 0, 0, gid_types, NULL, false},
     {0},
@@ -82,7 +82,7 @@ static bool read_gids(struct topology_reader *reader, const struct yaml_value *v
     port->gids = arena_alloc(reader->arena, port->gid_count, sizeof *port->gids);
     for (size_t i = 0; i < port->gid_count; i++) {
         const struct yaml_value *item = yaml_item(value, i);
-        struct raw_gid raw = {.type = FABRIC_GID_TYPE_ROCE_V2};
+        struct raw_gid raw = {.index = -1, .type = FABRIC_GID_TYPE_ROCE_V2};
         if (!yaml_read_fields(item, gid_fields, &raw, reader->errors))
             return false;
         if (!gid_parse(raw.gid, &port->gids[i].gid)) {
@@ -92,7 +92,8 @@ static bool read_gids(struct topology_reader *reader, const struct yaml_value *v
                           raw.gid);
             return false;
         }
-        port->gids[i].index = (uint32_t)raw.index;
+        port->gids[i].anywhere = raw.index < 0;
+        port->gids[i].index = raw.index < 0 ? (uint32_t)i : (uint32_t)raw.index;
         port->gids[i].type = (enum fabric_gid_type)raw.type;
     }
     return true;

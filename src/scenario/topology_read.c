@@ -267,8 +267,11 @@ static void imply_subnet(struct topology_reader *reader)
         return;
     t->subnets = arena_alloc(reader->arena, 1, sizeof *t->subnets);
     t->subnet_count = 1;
-    t->subnets[0] = (struct topology_subnet){
-        .name = "ib", .prefix = 0xfe80000000000000, .first_lid = 1, .group_mtu = FABRIC_MTU_2048};
+    t->subnets[0] = (struct topology_subnet){.name = "ib",
+                                             .implied = true,
+                                             .prefix = 0xfe80000000000000,
+                                             .first_lid = 1,
+                                             .group_mtu = FABRIC_MTU_2048};
 }
 
 struct topology *topology_read(const struct yaml_value *value, struct arena *arena,

@@ -120,9 +120,9 @@ void server_accept(struct server *server, fabric_stream stream)
     fabric_stream_set_cookie(s->fabric, stream,
                              server_cookie(SERVER_CONNECTION, c->slot, c->serial));
     enum fabric_error error =
-        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->keys[0], &c->channel);
+        wire_channel_open(s->fabric, stream, WIRE_SERVER, s->keys[0].bytes, &c->channel);
     if (!error && s->key_count > 1 && !PLANTED(server_one_key))
-        wire_channel_accept(c->channel, s->keys[1]);
+        wire_channel_accept(c->channel, s->keys[1].bytes);
     if (!error) {
         wire_channel_cork(c->channel);
         error =
@@ -201,7 +201,8 @@ bool server_result(struct server *server, struct server_connection *c, uint64_t 
                    enum fabric_error error, const char *detail)
 {
     struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
-    snprintf(m.detail, sizeof m.detail, "%s", detail);
+    if (detail[0])
+        snprintf(m.detail, sizeof m.detail, "%s", detail);
     return server_send(server, c, &m);
 }
 

@@ -135,12 +135,15 @@ bool server_link_may_post(struct server *s, struct server_link *l)
         server_dc_wait(s, l);
         return false;
     }
-    bool over = in->turn >= SERVER_DC_TURN && server_dc_others_wait(s, l) &&
-                !PLANTED(server_dc_turn_endless);
-    if (!in->broken && !in->proving && !over)
-        return true;
-    l->dc.wants = true;
-    return false;
+    const uint64_t most = SERVER_DC_TURN * s->config.memory_block_size;
+    bool over = (in->turn_bytes >= most || in->turn >= RAIL_SEND_DEPTH) &&
+                server_dc_others_wait(s, l) && !PLANTED(server_dc_turn_endless);
+    if (in->broken || in->proving || over) {
+        l->dc.wants = true;
+        return false;
+    }
+    /* Whoever comes next waits for what is under way: no more than keeps the port busy. */
+    return in->bytes < most || PLANTED(server_dc_bytes_unbounded);
 }
 
 enum fabric_error server_link_post(struct server *s, struct server_link *l,
@@ -150,7 +153,7 @@ enum fabric_error server_link_post(struct server *s, struct server_link *l,
     struct server_initiator *in = l->dc.initiator;
     if (!l->dc.used)
         return fabric_qp_post_send(s->fabric, l->pair.qp, wr);
-    assert(in && in->holder == l);
+    assert(in && in->holder == l && in->outstanding < RAIL_SEND_DEPTH);
     wr->ah = l->dc.ah;
     wr->dct_num = l->dc.dct_num;
     wr->dc_access_key = l->dc.access_key;
@@ -159,6 +162,10 @@ enum fabric_error server_link_post(struct server *s, struct server_link *l,
         return error;
     if (in->outstanding++ == 0)
         in->since = server_now(s);
+    uint32_t length = wr->sge_count ? wr->sges[0].length : 0;
+    in->lengths[in->next_length++ % RAIL_SEND_DEPTH] = length;
+    in->bytes += length;
+    in->turn_bytes += length;
     in->turn++;
     return FABRIC_OK;
 }
@@ -181,7 +188,7 @@ enum fabric_error server_dc_judge(struct server *s, struct server_link *l,
     if (!error) {
         if (!t->flushed) /* what comes after a gap counts as nothing */
             t->done += bytes;
-        l->dc.taken_back = 0;
+        l->dc.taken_back = l->dc.refusals = 0;
         if (l->state == SERVER_LINK_UP)
             server_dc_trust(l);
         return FABRIC_OK;
@@ -197,6 +204,19 @@ enum fabric_error server_dc_judge(struct server *s, struct server_link *l,
     t->flushed = true;
     s->dc.flushed++;
     return FABRIC_OK;
+}
+
+bool server_dc_is_to_blame(struct server_link *l, const struct server_transfer *t,
+                           enum fabric_error error)
+{
+    assert(l && t && error);
+    if (!l->dc.used)
+        return true;
+    if (error == ERR_REMOTE_ACCESS && !PLANTED(server_dc_revoked_blamed)) {
+        l->dc.suspect = true;
+        return ++l->dc.refusals > SERVER_DC_REFUSALS && !PLANTED(server_dc_refusals_endless);
+    }
+    return !t->closed || error == ERR_RETRY_EXCEEDED;
 }
 
 bool server_dc_goes_again(struct server_transfer *t, struct server_link *l)

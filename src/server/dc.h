@@ -4,7 +4,7 @@
  * links that take turns on them.
  *
  * An initiator is granted to one link at a time, so what one target does takes no other client's
- * requests along. Links wait first come, first served, for so many posts a turn. A link from which
+ * requests along. Links wait first come, first served, for so many bytes a turn. A link from which
  * no word comes for a hold while others wait loses its initiator and is a suspect: few initiators
  * may be with suspects, each proves with an empty WRITE that its target answers before it is served
  * again, and who fails to again and again has lost its link. Requests that were flushed and are not
@@ -15,7 +15,6 @@
 
 #include "src/rail/initiator.h"
 #include "src/rail/pair.h"
-#include "src/rail/said.h"
 #include "src/wire/message.h"
 
 struct server;
@@ -27,9 +26,10 @@ struct server_transfer;
  * noticed within four of them, and is no reason for suspicion. */
 #define SERVER_DC_HOLD_TIMEOUTS 6u
 #define SERVER_DC_HOLD_BYTE 10u
-#define SERVER_DC_MISSES 4u  /* holds without a word that a suspect has before its link ends */
-#define SERVER_DC_TURN 4u    /* posts of a link while others wait */
-#define SERVER_DC_FLUSHES 8u /* of one transfer that nobody is to blame for */
+#define SERVER_DC_MISSES 4u   /* holds without a word that a suspect has before its link ends */
+#define SERVER_DC_TURN 4u     /* of the largest posts, in bytes: a turn, and what is under way */
+#define SERVER_DC_REFUSALS 8u /* keys of a link in a row that its target did not know */
+#define SERVER_DC_FLUSHES 8u  /* of one transfer that nobody is to blame for */
 
 /* Of a link that leads to a DC target. */
 struct server_dc_link {
@@ -47,9 +47,9 @@ struct server_dc_link {
     bool wants;                           /* has more to post when it lets go of its initiator */
     bool suspect;                         /* must answer before it is served */
     bool dead;                            /* missed too often: what is flushed now is its fault */
+    uint32_t refusals;                    /* keys in a row that the target did not know */
     uint32_t misses;                      /* holds in a row without a word */
     uint32_t taken_back;                  /* initiators, since it last moved data */
-    struct rail_said said;
 };
 
 struct server_initiator {
@@ -57,9 +57,12 @@ struct server_initiator {
     struct server_link *holder; /* null: free, or what it still carries is nobody's */
     uint32_t outstanding;       /* posts */
     uint32_t turn;              /* posts since it was granted */
-    uint64_t since;             /* ns: granted, or the last word from the target */
-    bool broken;                /* in error: recovers when nothing is outstanding */
-    bool proving;               /* its only post is a proof */
+    uint64_t turn_bytes;        /* of them */
+    uint64_t bytes;             /* of the posts outstanding, whose lengths stand in a ring */
+    uint32_t lengths[RAIL_SEND_DEPTH], next_length;
+    uint64_t since; /* ns: granted, or the last word from the target */
+    bool broken;    /* in error: recovers when nothing is outstanding */
+    bool proving;   /* its only post is a proof */
 };
 
 struct server_dc_queue {
@@ -117,6 +120,11 @@ const char *server_link_transport(const struct server_link *l); /* "dc" */
 enum fabric_error server_dc_judge(struct server *s, struct server_link *l,
                                   struct server_transfer *t, enum fabric_error error,
                                   uint32_t bytes);
+/* Whether a failed transfer speaks against its link. A key that the target does not know was taken
+ * back by an operation that gave up (MK-A4): that ends the operation alone. Who does so again and
+ * again breaks initiators that others want: it is a suspect, and then loses its link. */
+bool server_dc_is_to_blame(struct server_link *l, const struct server_transfer *t,
+                           enum fabric_error error);
 /* All posts of a transfer are back, and some were flushed in vain: it goes on where they began when
  * its link has another initiator. False: nothing of the kind. */
 bool server_dc_goes_again(struct server_transfer *t, struct server_link *l);

@@ -261,6 +261,7 @@ static void grant(struct server *s, uint32_t rail, enum fabric_mtu mtu)
         l->dc.wants = false;
         in->holder = l;
         in->turn = 0;
+        in->turn_bytes = 0;
         in->since = server_now(s);
         class->suspect_last = l->dc.suspect;
         s->dc.dirty = true;
@@ -315,7 +316,7 @@ static void say_silent(struct server *s, struct server_link *l, uint64_t hold)
     char detail[96], more[RAIL_SAID_MORE];
     snprintf(detail, sizeof detail, "no answer for %" PRIu64 " ms while others wait",
              hold / 1000000u);
-    if (rail_said_is_due(&l->dc.said, ERR_TIMEOUT, detail, server_now(s), more))
+    if (rail_said_is_due(&l->said_silent, ERR_TIMEOUT, detail, server_now(s), more))
         rail_log(s->fabric, FABRIC_LOG_INFO,
                  "client %s rail %u: %s: its DC initiator is taken back%s", l->dc.connection->peer,
                  l->dc.index, detail, more);
@@ -409,6 +410,7 @@ void server_dc_completed(struct server *s, const struct fabric_wc *wc)
         return;
     enum fabric_error error =
         wc->status == FABRIC_WC_SUCCESS ? FABRIC_OK : fabric_wc_error(wc->status);
+    in->bytes -= in->lengths[(in->next_length - in->outstanding) % RAIL_SEND_DEPTH];
     in->outstanding--;
     in->since = server_now(s);
     if (error)

@@ -20,22 +20,13 @@ bool server_rdma_active(const struct server *server)
     return false;
 }
 
-static void report(struct server *s, json_t *object)
-{
-    char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
-    if (text)
-        s->sink.report(s->sink.context, text);
-    free(text);
-    json_decref(object);
-}
-
 void server_rail_report(struct server *server, uint32_t rail)
 {
     assert(server && rail < server->rail_count);
     const struct rail *r = &server->rails[rail];
-    report(server, json_pack("{s:s, s:s, s:i, s:s, s:s}", "event", "rail", "device", r->name,
-                             "port", (int)r->port_num, "state", rail_state_name(r->state), "reason",
-                             error_name(r->reason)));
+    server_report(server, json_pack("{s:s, s:s, s:i, s:s, s:s}", "event", "rail", "device", r->name,
+                                    "port", (int)r->port_num, "state", rail_state_name(r->state),
+                                    "reason", error_name(r->reason)));
 }
 
 static void report_link(struct server *s, const struct server_connection *c, uint32_t index,
@@ -43,10 +34,11 @@ static void report_link(struct server *s, const struct server_connection *c, uin
 {
     const struct server_link *l = &c->links[index];
     bool up = l->state == SERVER_LINK_UP;
-    report(s, json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s}", "event", "link", "rail", (int)index,
-                        "state", up ? "up" : "down", "reason", error_name(reason), "path_mtu",
-                        up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer", c->peer,
-                        "transport", up ? server_link_transport(l) : "none"));
+    server_report(s,
+                  json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:s}", "event", "link", "rail",
+                            (int)index, "state", up ? "up" : "down", "reason", error_name(reason),
+                            "path_mtu", up ? (int)fabric_mtu_bytes(l->path.path_mtu) : 0, "peer",
+                            c->peer, "transport", up ? server_link_transport(l) : "none"));
 }
 
 void server_link_drop(struct server *server, struct server_connection *c, uint32_t link)
@@ -151,16 +143,10 @@ static void say_notes(struct server *s, struct server_connection *c, uint32_t in
                       const struct fabric_port_address *peer)
 {
     struct server_link *l = &c->links[index];
-    char detail[64], more[RAIL_SAID_MORE];
-    if (!(l->path.notes & FABRIC_AV_NOTE_MTU_DIFFERS))
-        return;
-    snprintf(detail, sizeof detail, "%u here, %u there; %u is used",
-             fabric_mtu_bytes(s->rails[l->rail].address.mtu), fabric_mtu_bytes(peer->mtu),
-             fabric_mtu_bytes(l->path.path_mtu));
-    if (rail_said_is_due(&l->said_notes, ERR_MTU_MISMATCH, detail, server_now(s), more) ||
-        PLANTED(server_notes_said_every_time))
-        rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: MTU differs: %s%s", c->peer, index,
-                 detail, more);
+    const struct fabric_port_address *own = &s->rails[l->rail].address;
+    char note[RAIL_MTU_NOTE];
+    if (rail_said_mtu(&l->said_notes, own, peer, &l->path, server_now(s), note))
+        rail_log(s->fabric, FABRIC_LOG_WARN, "client %s rail %u: %s", c->peer, index, note);
 }
 
 /* The queue pair of one of both transports, and the look-up of the client. */

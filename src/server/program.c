@@ -2,6 +2,7 @@
 #include "src/server/program.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <openssl/crypto.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "src/config/nearest.h"
 #include "src/fabric/planted.h"
 #include "src/rail/log.h"
+#include "src/rail/status.h"
 #include "src/server/server.h"
 
 void server_report(struct server *server, json_t *object)
@@ -85,6 +87,10 @@ static enum fabric_error make_lanes(struct server *s)
     s->lane_count = (uint32_t)s->config.lanes;
     for (uint32_t i = 0; i < s->lane_count && !error; i++)
         error = make_store(s, i);
+    if (error == ERR_RESOURCES_EXHAUSTED)
+        rail_log(s->fabric, FABRIC_LOG_ERROR,
+                 "resources_exhausted: memory.max_size: %" PRIu64 " bytes cannot be had",
+                 s->config.memory_max_size);
     return error;
 }
 
@@ -143,8 +149,9 @@ static enum fabric_error listen_all(struct server *s)
     enum fabric_error error = fabric_listen(
         s->fabric, s->config.address, server_cookie(SERVER_LISTENER, 0, 0), &s->listener, s->bound);
     if (error)
-        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s", error_name(error),
-                 s->config.address);
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s%s", error_name(error),
+                 s->config.address,
+                 error == ERR_INVALID_ARGUMENT ? ", which is no address of this machine" : "");
     return error ? error : server_admin_listen(s);
 }
 
@@ -306,19 +313,9 @@ static json_t *status_rails(const struct server *s)
 {
     json_t *list = json_array();
     for (uint32_t i = 0; i < s->rail_count; i++) {
-        const struct rail *r = &s->rails[i];
-        char pkey[8];
-        uint32_t growth, violations = rail_pkey_violations(r, &growth);
-        snprintf(pkey, sizeof pkey, "0x%04x", r->address.pkey);
-        json_array_append_new(
-            list,
-            json_pack("{s:s, s:i, s:s, s:s, s:s, s:i, s:s, s:i, s:i, s:I, s:I, s:o}", "device",
-                      r->name, "port", (int)r->port_num, "state", rail_state_name(r->state),
-                      "reason", error_name(r->reason), "detail", r->detail, "lid",
-                      (int)r->address.lid, "pkey", pkey, "mtu",
-                      (int)fabric_mtu_bytes(r->address.mtu), "generation",
-                      (int)r->address.generation, "pkey_violations", (json_int_t)violations,
-                      "pkey_violations_growth", (json_int_t)growth, "dc", status_initiators(s, i)));
+        json_t *rail = rail_status(&s->rails[i]);
+        json_object_set_new(rail, "dc", status_initiators(s, i));
+        json_array_append_new(list, rail);
     }
     return list;
 }

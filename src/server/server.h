@@ -98,7 +98,7 @@ struct server_link {
     uint32_t outstanding; /* posts on this queue pair */
     uint32_t small_only;  /* so many probes in a row passed small packets and lost large ones */
     uint64_t requests_at; /* ns: by when the requests so far are paid for */
-    struct rail_said said, said_notes;
+    struct rail_said said, said_notes, said_silent;
 };
 
 /* A shard: what it stores it shares with no other. A connection serves one of them. */
@@ -193,6 +193,12 @@ struct server_traffic {
     uint64_t rail_bytes[RAIL_MAX];
 };
 
+/* A key of the cluster, as it was or is. */
+struct server_key {
+    uint32_t serial; /* made from it: the store keeps it, also over a restart */
+    uint8_t bytes[CONFIG_KEY_BYTES];
+};
+
 struct server {
     struct fabric *fabric;
     struct fabric_report_sink sink;
@@ -226,8 +232,8 @@ struct server {
     struct server_traffic read, written; /* as seen by the store: GETs and PUTs */
     uint64_t refused[ERR_COUNT];         /* links over RDMA */
     /* The newest first; connections are accepted under two, tags of stored blocks under all. */
-    uint8_t keys[SERVER_KEYS][CONFIG_KEY_BYTES];
-    uint32_t key_count, key_serial; /* the newest one's */
+    struct server_key keys[SERVER_KEYS];
+    uint32_t key_count;
     bool draining, drained_said;
     bool live;               /* listens, and has said that it is ready */
     uint32_t opening;        /* lanes whose media are not open yet */
@@ -428,13 +434,13 @@ void server_count_transfer(struct server *server, const struct server_transfer *
 /* ------------------------------------------------------------------ key.c */
 
 /* From now on connections begin under this key or the one before it. The same key again changes
- * nothing. Connections that are open stay. */
+ * nothing; an older one comes to the front again. Connections that are open stay. */
 void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES]);
+/* Notes beside a block that is to be saved under which key its tag was made. */
+void server_note_maker(struct server *server, const struct server_transfer *t);
 /* Fills the tag of a GET that has its key and block: the tag that the client computes. False when
  * no key that this server has known made the tag that is stored: then the request was answered. */
 bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t);
-/* What names a key in the store: tells others of its tags apart, and nothing about itself. */
-uint32_t server_key_serial(const uint8_t key[CONFIG_KEY_BYTES]);
 /* Whether the tag of a PUT fits its bytes under the client's key; counts those that do not. */
 bool server_tag_is_right(struct server *server, const struct server_transfer *t);
 /* Takes what a command `reload` names: {"auth_key": HEX}. Returns what is wrong with it, or null.

@@ -38,14 +38,10 @@ static enum fabric_error save(struct server *s, struct server_transfer *t)
 {
     uint8_t tag[STORE_TAG_BYTES];
     const struct media_token token = {.slot = t->slot, .serial = t->serial};
-    const struct server_connection *c = server_transfer_owner(s, t);
-    const uint8_t *key = c ? wire_channel_key(c->channel) : s->keys[0];
-    bool newest = memcmp(key, s->keys[0], CONFIG_KEY_BYTES) == 0;
     memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
     memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
-    enum fabric_error error =
-        store_save(t->lane->store, t->block, tag, newest ? s->key_serial : server_key_serial(key),
-                   token, &t->stored);
+    server_note_maker(s, t);
+    enum fabric_error error = store_save(t->lane->store, t->block, tag, token, &t->stored);
     t->outstanding += t->stored;
     return error;
 }
@@ -523,9 +519,8 @@ void server_completion(struct server *server, const struct fabric_wc *wc)
         error = server_dc_judge(s, link, t, error, moved_by_oldest(s, t));
     if (error && !t->error)
         t->error = error;
-    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. A
-     * closed transfer had its key taken back: on DC that ends no more than itself. */
-    bool broke = error && own && t->kind != SERVER_PROBE && !(link->dc.used && t->closed) &&
+    /* A flush too: while we have not destroyed the queue pair, it can only mean that it is dead. */
+    bool broke = error && own && t->kind != SERVER_PROBE && server_dc_is_to_blame(link, t, error) &&
                  !(error == ERR_FLUSHED && PLANTED(server_flush_ignored));
     const uint32_t c_slot = t->connection_slot, c_serial = t->connection_serial, index = t->link;
     if (broke)

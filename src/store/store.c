@@ -388,6 +388,12 @@ const uint8_t *store_tag(const struct store_block *block)
     return block->tag;
 }
 
+void store_set_maker(struct store_block *block, uint32_t maker)
+{
+    assert(block);
+    block->maker = maker;
+}
+
 uint32_t store_maker(const struct store_block *block)
 {
     assert(block);

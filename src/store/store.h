@@ -95,8 +95,8 @@ void store_commit(struct store *store, struct store_block *block,
  * block is the store's either way. `maker`: serial of the key that made the tag, or 0. Errors,
  * after which the block is gone: resources_exhausted. */
 enum fabric_error store_save(struct store *store, struct store_block *block,
-                             const uint8_t tag[STORE_TAG_BYTES], uint32_t maker,
-                             struct media_token token, bool *later);
+                             const uint8_t tag[STORE_TAG_BYTES], struct media_token token,
+                             bool *later);
 /* Gives the room back. No transfer may still write into it. */
 void store_abandon(struct store *store, struct store_block *block);
 
@@ -119,6 +119,9 @@ void *store_data(const struct store *store, const struct store_block *block);
 uint64_t store_offset(const struct store_block *block); /* in the slab */
 uint64_t store_length(const struct store_block *block); /* bytes of the value */
 const uint8_t *store_tag(const struct store_block *block);
-uint32_t store_maker(const struct store_block *block); /* as given to store_save */
+/* A number that the owner keeps with a reservation or a block: under which of its keys the tag was
+ * made. 0 at first; a medium keeps it. */
+void store_set_maker(struct store_block *block, uint32_t maker);
+uint32_t store_maker(const struct store_block *block);
 
 #endif

@@ -298,13 +298,12 @@ static void add_pending(struct store *s, struct store_pending *p, const void *ke
 }
 
 enum fabric_error store_save(struct store *store, struct store_block *block,
-                             const uint8_t tag[STORE_TAG_BYTES], uint32_t maker,
-                             struct media_token token, bool *later)
+                             const uint8_t tag[STORE_TAG_BYTES], struct media_token token,
+                             bool *later)
 {
     struct store *s = store;
     assert(s && block && tag && later && !block->visible);
     *later = s->media_count > 0;
-    block->maker = maker;
     if (!*later) {
         store_commit(s, block, tag);
         return FABRIC_OK;

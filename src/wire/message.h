@@ -10,7 +10,7 @@
 #include "src/wire/crypto.h"
 
 #define WIRE_MAX_VALUE (16u * 1024u * 1024u) /* bytes of a block */
-#define WIRE_MAX_BULK (1024u * 1024u)        /* payload bytes that one BULK announces */
+#define WIRE_MAX_BULK (2048u * 1024u)        /* payload bytes that one BULK announces */
 #define WIRE_DETAIL 240
 #define WIRE_INSTANCE_BYTES 16
 

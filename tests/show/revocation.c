@@ -2,10 +2,13 @@
 /*
  * MK-A4 by searching: in each world a client puts and gets blocks with deadlines that often pass
  * while the fabric loses, holds up and cuts what is under way; every operation reuses the memory of
- * the one before. Nothing may land after the report: not in a later get, nor in the bytes that a
- * later put hands over. In the end all is healed, and every block that is visible must be whole.
+ * the one before, over RDMA or TCP. Nothing may land after the report: not in a later get, nor in
+ * the bytes that a later put hands over. In the end all is healed, and every block that is visible
+ * must be whole.
  *
- *   revocation FIRST COUNT [VIOLATIONS]   seeds; ends after so many violations (1)
+ *   revocation FIRST COUNT [VIOLATIONS [TRANSPORT]]
+ *
+ * seeds; ends after so many violations (1); rdma.transport of the server (rc)
  */
 #include <inttypes.h>
 #include <jansson.h>
@@ -34,6 +37,7 @@ struct totals {
 
 struct run {
     struct testbed *tb;
+    const char *transport;                   /* rdma.transport */
     uint64_t seed, random, next_id, waiting; /* id that is waited for; 0: came */
     enum put_state puts[PUTS];
     unsigned put_count;
@@ -106,16 +110,16 @@ static void go_on(struct run *r, uint64_t time, bool until_answer)
 
 static void start(struct run *r)
 {
-    static const char *const transports[] = {"auto", "rdma"};
+    static const char *const transports[] = {"auto", "rdma", "tcp"};
     char detail[TESTBED_DETAIL] = "", config[512];
-    must(sim_testbed.node_start(r->tb, "store", &memkv_server_program,
-                                "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
-                                "memory: {block_size: 16 KiB, max_size: 2 MiB}\n",
-                                detail),
-         detail);
+    snprintf(config, sizeof config,
+             "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
+             "memory: {block_size: 16 KiB, max_size: 2 MiB}\nrdma: {transport: %s}\n",
+             r->transport);
+    must(sim_testbed.node_start(r->tb, "store", &memkv_server_program, config, detail), detail);
     snprintf(config, sizeof config,
              "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\nverify: none\ntransport: %s\n",
-             transports[r->seed & 1]);
+             transports[r->seed % 3]);
     must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail), detail);
     go_on(r, 100 * MS, false);
 }
@@ -236,9 +240,10 @@ static void count_retries(struct run *r)
     r->totals->retried += (uint64_t)json_integer_value(json_object_get(counters, "retries"));
 }
 
-static void world(uint64_t seed, struct totals *totals)
+static void world(uint64_t seed, const char *transport, struct totals *totals)
 {
-    struct run r = {.seed = seed, .random = seed, .totals = totals, .tb = make(seed)};
+    struct run r = {
+        .seed = seed, .random = seed, .totals = totals, .transport = transport, .tb = make(seed)};
     start(&r);
     for (unsigned i = 0; i < ACTIONS; i++) {
         uint64_t kind = draw(&r, 3), timeout = (1 + draw(&r, 20)) * MS;
@@ -264,13 +269,13 @@ int main(int argc, char **argv)
 {
     struct totals t = {0};
     if (argc < 3) {
-        fprintf(stderr, "usage: revocation FIRST COUNT [VIOLATIONS]\n");
+        fprintf(stderr, "usage: revocation FIRST COUNT [VIOLATIONS [TRANSPORT]]\n");
         return 2;
     }
     uint64_t first = strtoull(argv[1], NULL, 10), count = strtoull(argv[2], NULL, 10);
     uint64_t enough = argc > 3 ? strtoull(argv[3], NULL, 10) : 1;
     for (uint64_t seed = first; seed < first + count && t.violations < enough; seed++)
-        world(seed, &t);
+        world(seed, argc > 4 ? argv[4] : "rc", &t);
     printf("figures %" PRIu64 " worlds %" PRIu64 " operations %" PRIu64 " failed %" PRIu64
            " timed_out %" PRIu64 " retried %" PRIu64 " seconds %" PRIu64 " violations\n",
            t.worlds, t.operations, t.failed, t.timed_out, t.retried, t.virtual_time / SECOND,

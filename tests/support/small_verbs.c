@@ -35,6 +35,7 @@ static enum fabric_error device_query(struct fabric *f, fabric_device device,
     (void)device;
     *out = (struct fabric_device_attr){.name = DEVICE, .num_ports = 1, .max_init_rd_atomic = 16};
     out->max_rd_atomic = n->port.max_rd_atomic;
+    out->caps = n->port.dc ? FABRIC_CAP_RC | FABRIC_CAP_DC : FABRIC_CAP_RC;
     return n->port.gone ? ERR_DEVICE_REMOVED : FABRIC_OK;
 }
 
@@ -106,6 +107,57 @@ static enum fabric_error cq_create(struct fabric *f, fabric_device device, uint3
     if (small_fails(small_of(f), FABRIC_OP_CQ_CREATE))
         return small_of(f)->fail_error;
     out->id = ++small_of(f)->handles;
+    return FABRIC_OK;
+}
+
+static enum fabric_error srq_create(struct fabric *f, fabric_device device, uint32_t max_wr,
+                                    uint32_t max_sge, fabric_srq *out)
+{
+    struct small_node *n = small_of(f);
+    assert(device.id && max_wr && max_sge);
+    if (small_fails(n, FABRIC_OP_SRQ_CREATE))
+        return n->fail_error;
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        if (n->srqs[i])
+            continue;
+        n->srqs[i] = true;
+        out->id = i;
+        return FABRIC_OK;
+    }
+    return ERR_RESOURCES_EXHAUSTED;
+}
+
+static enum fabric_error srq_destroy(struct fabric *f, fabric_srq srq)
+{
+    struct small_node *n = small_of(f);
+    assert(n->srqs[srq.id]);
+    n->srqs[srq.id] = false;
+    return FABRIC_OK;
+}
+
+static enum fabric_error ah_create(struct fabric *f, fabric_device device,
+                                   const struct fabric_av *av, fabric_ah *out)
+{
+    struct small_node *n = small_of(f);
+    assert(device.id);
+    if (small_fails(n, FABRIC_OP_AH_CREATE))
+        return n->fail_error;
+    for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
+        if (n->ahs[i].open)
+            continue;
+        n->ahs[i].open = true;
+        n->ahs[i].av = *av;
+        out->id = i;
+        return FABRIC_OK;
+    }
+    return ERR_RESOURCES_EXHAUSTED;
+}
+
+static enum fabric_error ah_destroy(struct fabric *f, fabric_ah ah)
+{
+    struct small_node *n = small_of(f);
+    assert(n->ahs[ah.id].open);
+    n->ahs[ah.id].open = false;
     return FABRIC_OK;
 }
 
@@ -242,6 +294,8 @@ static enum fabric_error qp_create(struct fabric *f, fabric_device device,
     (void)device;
     if (small_fails(n, FABRIC_OP_QP_CREATE))
         return n->fail_error;
+    if (init->type != FABRIC_QP_RC && !n->port.dc)
+        return ERR_DC_UNSUPPORTED;
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
         if (n->qps[i].open)
             continue;
@@ -258,28 +312,6 @@ static struct small_qp *qp_of(struct small_node *n, fabric_qp qp)
     struct small_qp *q = &n->qps[qp.id % SMALL_OBJECTS];
     assert(q->open && q->serial == qp.id / SMALL_OBJECTS);
     return q;
-}
-
-static enum fabric_error qp_modify(struct fabric *f, fabric_qp qp,
-                                   const struct fabric_qp_attr *attr)
-{
-    struct small_node *n = small_of(f);
-    struct small_qp *q = qp_of(n, qp);
-    if (small_fails(n, FABRIC_OP_QP_MODIFY))
-        return n->fail_error;
-    if (attr->state == FABRIC_QPS_INIT)
-        q->pkey_index = attr->pkey_index;
-    if (attr->state == FABRIC_QPS_RTR)
-        q->rtr = *attr;
-    q->state = attr->state;
-    return FABRIC_OK;
-}
-
-static enum fabric_error qp_query(struct fabric *f, fabric_qp qp, struct fabric_qp_info *out)
-{
-    struct small_qp *q = qp_of(small_of(f), qp);
-    *out = (struct fabric_qp_info){.state = q->state, .qp_num = q->number};
-    return FABRIC_OK;
 }
 
 static void complete(struct small_node *n, const struct small_post *post,
@@ -314,6 +346,30 @@ static void flush(struct small_node *n, uint32_t id)
     }
 }
 
+static enum fabric_error qp_modify(struct fabric *f, fabric_qp qp,
+                                   const struct fabric_qp_attr *attr)
+{
+    struct small_node *n = small_of(f);
+    struct small_qp *q = qp_of(n, qp);
+    if (small_fails(n, FABRIC_OP_QP_MODIFY))
+        return n->fail_error;
+    if (attr->state == FABRIC_QPS_INIT)
+        q->pkey_index = attr->pkey_index;
+    if (attr->state == FABRIC_QPS_RTR)
+        q->rtr = *attr;
+    q->state = attr->state;
+    if (attr->state == FABRIC_QPS_ERR)
+        flush(n, qp.id % SMALL_OBJECTS);
+    return FABRIC_OK;
+}
+
+static enum fabric_error qp_query(struct fabric *f, fabric_qp qp, struct fabric_qp_info *out)
+{
+    struct small_qp *q = qp_of(small_of(f), qp);
+    *out = (struct fabric_qp_info){.state = q->state, .qp_num = q->number};
+    return FABRIC_OK;
+}
+
 static enum fabric_error qp_destroy(struct fabric *f, fabric_qp qp)
 {
     struct small_node *n = small_of(f);
@@ -345,32 +401,49 @@ static enum fabric_error qp_post_send(struct fabric *f, fabric_qp qp,
     struct small_qp *q = qp_of(n, qp);
     if (small_fails(n, FABRIC_OP_QP_POST_SEND))
         return n->fail_error;
-    assert(wr->sge_count == 1 && (wr->flags & FABRIC_SEND_SIGNALED));
+    assert(wr->sge_count <= 1 && (wr->flags & FABRIC_SEND_SIGNALED));
+    assert(q->init.type == FABRIC_QP_RC || n->ahs[wr->ah.id].open);
     struct small_entry *e = small_schedule(n->world, n->index, n->world->delay);
     e->is_post = true;
     e->post = (struct small_post){.wr = *wr,
-                                  .sge = wr->sges[0],
                                   .qp = qp.id % SMALL_OBJECTS,
                                   .qp_serial = q->serial,
                                   .cq = q->init.send_cq,
                                   .number = q->number};
+    if (wr->sge_count)
+        e->post.sge = wr->sges[0];
+    if (q->init.type == FABRIC_QP_DCI)
+        e->post.av = n->ahs[wr->ah.id].av;
     return FABRIC_OK;
+}
+
+/* Whether a request is for this queue pair: a DC target answers whoever has its key. */
+static bool is_for(const struct small_node *n, const struct small_qp *r, const struct small_qp *q,
+                   const struct small_post *post)
+{
+    if (!r->open || r->state < FABRIC_QPS_RTR)
+        return false;
+    if (q->init.type == FABRIC_QP_DCI)
+        return r->init.type == FABRIC_QP_DCT && r->number == post->wr.dct_num &&
+               r->init.dc_access_key == post->wr.dc_access_key;
+    return r->init.type == FABRIC_QP_RC && r->number == q->rtr.dest_qp_num &&
+           r->rtr.av.dlid == n->port.attr.lid;
 }
 
 /* The queue pair that a packet of `q` reaches, or null where it is lost. */
 static struct small_qp *reaches(struct small_node *n, const struct small_qp *q,
-                                struct small_node **peer)
+                                const struct small_post *post, struct small_node **peer)
 {
+    const uint16_t dlid = q->init.type == FABRIC_QP_DCI ? post->av.dlid : q->rtr.av.dlid;
     for (uint32_t i = 0; i < n->world->node_count; i++) {
         struct small_node *m = n->world->nodes[i];
-        if (m == n || m->cut || n->cut || m->port.attr.lid != q->rtr.av.dlid ||
+        if (m == n || m->cut || n->cut || m->port.attr.lid != dlid ||
             m->port.attr.state != FABRIC_PORT_ACTIVE || n->port.attr.state != FABRIC_PORT_ACTIVE)
             continue;
         for (uint32_t k = 1; k < SMALL_OBJECTS; k++) {
             struct small_qp *r = &m->qps[k];
             uint16_t here = n->port.pkeys[q->pkey_index], there = m->port.pkeys[r->pkey_index];
-            if (r->open && r->number == q->rtr.dest_qp_num && r->state >= FABRIC_QPS_RTR &&
-                r->rtr.av.dlid == n->port.attr.lid && fabric_pkey_match(here, there)) {
+            if (is_for(n, r, q, post) && fabric_pkey_match(here, there)) {
                 *peer = m;
                 return r;
             }
@@ -386,7 +459,7 @@ void small_arrive(struct small_world *w, struct small_node *n, const struct smal
     assert(q->open && q->serial == post->qp_serial);
     enum fabric_wc_status status = FABRIC_WC_SUCCESS;
     bool read = post->wr.opcode == FABRIC_WR_RDMA_READ;
-    struct small_qp *r = q->state == FABRIC_QPS_RTS ? reaches(n, q, &peer) : NULL;
+    struct small_qp *r = q->state == FABRIC_QPS_RTS ? reaches(n, q, post, &peer) : NULL;
     uint32_t mtu = fabric_mtu_bytes(q->rtr.path_mtu);
     uint32_t packet = post->sge.length < mtu ? post->sge.length : mtu;
     bool too_long =
@@ -398,6 +471,8 @@ void small_arrive(struct small_world *w, struct small_node *n, const struct smal
         status = FABRIC_WC_RETRY_EXC_ERR;
     else if (r->rtr.path_mtu != q->rtr.path_mtu)
         status = FABRIC_WC_REM_INV_REQ_ERR;
+    else if (post->sge.length == 0)
+        memory = NULL;
     else if (memory = lent(peer, post->wr.rkey, post->wr.remote_iova, post->sge.length,
                            read ? FABRIC_ACCESS_REMOTE_READ : FABRIC_ACCESS_REMOTE_WRITE),
              !memory)

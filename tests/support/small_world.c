@@ -486,17 +486,19 @@ uint32_t small_open(const struct small_world *w, uint32_t node, const char *what
     uint32_t count = 0;
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
         count += strcmp(what, "qp") == 0 && n->qps[i].open;
+        count += strcmp(what, "srq") == 0 && n->srqs[i];
+        count += strcmp(what, "ah") == 0 && n->ahs[i].open;
         count += strcmp(what, "window") == 0 && n->windows[i].open;
         count += strcmp(what, "stream") == 0 && n->pipes[i].open;
     }
     return count;
 }
 
-uint64_t small_iova(const struct small_world *w, uint32_t node)
+uint64_t small_iova(const struct small_world *w, uint32_t node, uint32_t nth)
 {
     const struct small_node *n = w->nodes[node];
     for (uint32_t i = 1; i < SMALL_OBJECTS; i++) {
-        if (n->mrs[i].open)
+        if (n->mrs[i].open && nth-- == 0)
             return n->mrs[i].init.iova;
     }
     return 0;

@@ -22,6 +22,7 @@ struct small_port { /* as the test sets it; small_event tells the program */
     struct fabric_gid_entry gids[SMALL_GIDS];
     bool gid_there[SMALL_GIDS];
     bool gone; /* the device does not answer */
+    bool dc;   /* it has DC */
     uint8_t max_rd_atomic;
     struct fabric_dcb dcb; /* of the interface `physical` */
     bool dcb_fails;        /* the question is refused */
@@ -88,13 +89,13 @@ void small_run(struct small_world *w, uint64_t ns);
 /* How many log lines so far hold `text`. */
 uint32_t small_logged(const struct small_world *w, uint32_t node, const char *text);
 uint64_t small_now(const struct small_world *w);
-/* Where the region that was registered first lies for peers. */
-uint64_t small_iova(const struct small_world *w, uint32_t node);
+/* Where the nth (from 0) region that is registered lies for peers; 0 when there are not so many. */
+uint64_t small_iova(const struct small_world *w, uint32_t node, uint32_t nth);
 /* FABRIC_ACCESS_ rights that the open windows of a node give, all together. */
 uint32_t small_rights(const struct small_world *w, uint32_t node);
 /* The device refuses to register memory that begins there for writing. */
 void small_read_only(struct small_world *w, uint32_t node, const void *memory);
-/* Open queue pairs, windows and streams of a node. */
+/* How many "qp", "srq", "ah", "window" or "stream" of a node are open. */
 uint32_t small_open(const struct small_world *w, uint32_t node, const char *what);
 
 #endif

@@ -48,6 +48,7 @@ struct small_post {
     uint32_t qp, qp_serial;
     fabric_cq cq;
     uint32_t number;
+    struct fabric_av av; /* of a DC initiator's */
 };
 
 struct small_entry {
@@ -79,6 +80,11 @@ struct small_node {
     struct small_mr mrs[SMALL_OBJECTS];
     struct small_window windows[SMALL_OBJECTS];
     struct small_qp qps[SMALL_OBJECTS];
+    bool srqs[SMALL_OBJECTS]; /* open */
+    struct {
+        bool open;
+        struct fabric_av av;
+    } ahs[SMALL_OBJECTS];
     struct small_pipe pipes[SMALL_OBJECTS];
     bool listening;
     uint64_t listen_cookie;
@@ -127,6 +133,10 @@ bool small_fails(struct small_node *n, enum fabric_op op);
     X(window_open)                                                                                 \
     X(window_revoke)                                                                               \
     X(cq_create)                                                                                   \
+    X(srq_create)                                                                                  \
+    X(srq_destroy)                                                                                 \
+    X(ah_create)                                                                                   \
+    X(ah_destroy)                                                                                  \
     X(qp_create)                                                                                   \
     X(qp_modify)                                                                                   \
     X(qp_query)                                                                                    \

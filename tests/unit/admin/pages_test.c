@@ -81,6 +81,8 @@ static void other_paths_and_methods_are_refused_with_a_hint(void **state)
     expect(&s, "GET", "/", 404, "/v1/health, /v1/ready, /v1/status and /v1/metrics");
     expect(&s, "POST", "/v1/status", 405, "GET and HEAD are served");
     expect(&s, "HEAD", "/v1/ready", 200, "\"ready\":true");
+    expect(&s, "GET", "/v1/st\xe4tus\xff", 404, "no page '/v1/st?tus?'");
+    expect(&s, "P\xdcT", "/v1/status", 405, "P?T of /v1/status");
     char longer[400] = "/v1/health";
     memset(longer + 10, 'x', 300);
     expect(&s, "GET", longer, 404, "not_found");

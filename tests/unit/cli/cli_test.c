@@ -56,7 +56,7 @@ static void wrong_numbers_of_words_are_refused_with_the_form(void **state)
     desk_expect(&desk, "memkv net", CLI_USAGE, NULL, "net: a command is expected");
     desk_expect(&desk, "memkv put k", CLI_USAGE, NULL, "memkv put KEY FILE");
     desk_expect(&desk, "memkv put a b c", CLI_USAGE, NULL, "found 3 operands");
-    desk_expect(&desk, "memkv start now", CLI_USAGE, NULL, "found 1 operands; none is expected");
+    desk_expect(&desk, "memkv start now", CLI_USAGE, NULL, "found 1 operand; none is expected");
     desk_expect(&desk, "memkv get k f --server", CLI_USAGE, NULL, "--server wants a value");
     desk_expect(&desk, "memkv get k f --json=1", CLI_USAGE, NULL, "--json takes no value");
     desk_expect(&desk, "memkv get k f --mtu 1 --mtu 2", CLI_USAGE, NULL, "was given twice");
@@ -74,7 +74,8 @@ static void errors_are_objects_under_json(void **state)
                 "{\"ok\":false,\"error\":{\"name\":\"usage\"", "no error has the name");
     desk_expect(&desk, "memkv ptu -j", CLI_USAGE, "\"name\":\"usage\"", "ptu");
     desk_expect(&desk, "memkv start -j --config /none", CLI_CONFIG,
-                "\"name\":\"config_invalid\",\"detail\":\"/none: the configuration: not_found\"",
+                "\"name\":\"config_invalid\",\"detail\":\"/none: the configuration: there is no "
+                "such file or folder (not_found)\"",
                 "config_invalid");
     desk_close(&desk);
 }
@@ -117,24 +118,54 @@ static void help_fits_forty_columns(void **state)
     desk_close(&desk);
 }
 
+/* Whatever was typed, the answer is JSON. */
+static void bytes_that_are_no_text_end_no_command(void **state)
+{
+    static const char *const lines[] = {
+        "memkv \xff -j",
+        "memkv explain \xff -j",
+        "memkv put k \xff -j",
+        "memkv exists \xff -j --server \xff:1",
+        "memkv start --config \xff",
+        "memkv start --set \xff=\xff -j",
+        "memkv net verify --transport tcp --server \xff:1 -j",
+    };
+    struct desk desk;
+    (void)state;
+    desk_open(&desk);
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        enum cli_exit code = desk_type(&desk, lines[i]);
+        assert_true(code == CLI_USAGE || code == CLI_CONFIG);
+        json_t *answer = json_loads(desk.out, 0, NULL);
+        assert_true(answer != NULL || !strstr(lines[i], "-j"));
+        json_decref(answer);
+    }
+    desk_close(&desk);
+}
+
 static void standard_output_that_cannot_be_written_is_an_error(void **state)
 {
     static const char *const argv[] = {"memkv", "explain", "--all"};
     char *said = NULL;
     size_t length;
     (void)state;
-    struct cli_host host = {.out = fopen("/dev/full", "w"), .err = open_memstream(&said, &length)};
-    assert_non_null(host.out);
-    assert_int_equal(cli_main(&host, 3, argv), CLI_INTERNAL);
-    fclose(host.out);
-    fclose(host.err);
-    assert_non_null(strstr(said, "cannot write to standard output"));
-    free(said);
+    for (int held = 0; held < 2; held++) { /* to the end, or nothing: it fails under way */
+        struct cli_host host = {.out = fopen("/dev/full", "w"),
+                                .err = open_memstream(&said, &length)};
+        assert_non_null(host.out);
+        assert_int_equal(setvbuf(host.out, NULL, held ? _IOFBF : _IONBF, 65536), 0);
+        assert_int_equal(cli_main(&host, 3, argv), CLI_INTERNAL);
+        fclose(host.out);
+        fclose(host.err);
+        assert_non_null(strstr(said, "cannot write to standard output"));
+        free(said);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_that_are_no_text_end_no_command),
         cmocka_unit_test(every_command_has_help_with_an_example),
         cmocka_unit_test(a_typing_mistake_is_answered_with_the_nearest_name),
         cmocka_unit_test(wrong_numbers_of_words_are_refused_with_the_form),

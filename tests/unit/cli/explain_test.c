@@ -89,7 +89,8 @@ static void a_completion_script_names_commands_options_and_errors(void **state)
     (void)state;
     desk_open(&desk);
     desk_expect(&desk, "memkv completion bash", CLI_DONE, "complete -F _memkv memkv", NULL);
-    desk_expect(&desk, "memkv completion bash", CLI_DONE, "'net') words=\"show verify", NULL);
+    desk_expect(&desk, "memkv completion bash", CLI_DONE, "'net'|'help net') words=\"show verify",
+                NULL);
     desk_expect(&desk, "memkv completion bash", CLI_DONE, " pkey_limited_pair", NULL);
     desk_expect(&desk, "memkv completion bash", CLI_DONE, "--check-config", NULL);
     desk_expect(&desk, "memkv completion fish", CLI_USAGE, NULL, "bash is expected");

@@ -58,12 +58,17 @@ static void what_goes_wrong_has_its_exit_code(void **state)
     desk_file(&desk, "empty", "", 0, 0644);
     desk_expect(&desk, "memkv get nope out", CLI_NOT_FOUND, NULL, "not_found");
     assert_null(desk_find(&desk, "out"));
-    desk_expect(&desk, "memkv put k none", CLI_CONFIG, NULL, "not_found: none");
-    desk_expect(&desk, "memkv put k empty", CLI_USAGE, NULL, "at least 1 byte");
+    desk_expect(&desk, "memkv put k none", CLI_CONFIG, NULL,
+                "not_found: none: the file to be stored: there is no such file");
+    assert_null(strstr(desk.err, "cache miss")); /* the table speaks of blocks */
+    desk_expect(&desk, "memkv put k none --json", CLI_CONFIG, "\"exit\":3,", NULL);
+    desk_expect(&desk, "memkv put k empty", CLI_CONFIG, NULL, "at least 1 byte");
     desk_set(&desk, "MEMKV_AUTH_KEY", OTHER_KEY);
     desk_expect(&desk, "memkv put k in", CLI_AUTHENTICATION, NULL, "auth_failed");
     desk_set(&desk, "MEMKV_AUTH_KEY", PAIR_KEY);
-    desk_expect(&desk, "memkv put k in --server 10.0.0.2:1", CLI_CANNOT_REACH, NULL, "unreachable");
+    desk_expect(&desk, "memkv put k in --server 10.0.0.2:1", CLI_CANNOT_REACH, NULL,
+                "unreachable: k: server 10.0.0.2:1: ");
+    assert_null(strstr(desk.err, "10.0.0.2:1: 10.0.0.2:1"));
     small_port(desk.world, PAIR_CLIENT)->pkeys[0] = 0x7fff;
     small_port(desk.world, PAIR_SERVER)->pkeys[0] = 0x7fff;
     small_async(desk.world, PAIR_SERVER, FABRIC_ASYNC_PKEY_CHANGE, 1);

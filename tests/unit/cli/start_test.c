@@ -138,6 +138,19 @@ static void it_serves_until_it_is_told_to_end(void **state)
     desk_close(&desk);
 }
 
+/* MK-H3: what the configuration asks for and cannot have is its fault, not that of a fabric. */
+static void a_setting_that_cannot_be_had_is_the_configurations_fault(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    desk.world = small_world_new(2);
+    desk_expect(&desk, "memkv start --config conf --set storage.mode=file", CLI_CONFIG, NULL,
+                "not_supported: not started");
+    assert_non_null(strstr(desk.err, "Correct the setting that the log line names."));
+    desk_close(&desk);
+}
+
 static void interrupt(struct desk *desk)
 {
     if (small_now(desk->world) > SECOND)
@@ -230,6 +243,7 @@ int main(void)
         cmocka_unit_test(the_other_name_of_a_key_is_its_origin_too),
         cmocka_unit_test(a_key_file_that_everybody_may_write_is_refused),
         cmocka_unit_test(it_serves_until_it_is_told_to_end),
+        cmocka_unit_test(a_setting_that_cannot_be_had_is_the_configurations_fault),
         cmocka_unit_test(interrupted_it_says_so),
         cmocka_unit_test(told_twice_it_ends_at_once_and_says_so),
         cmocka_unit_test(a_reload_takes_the_key_and_the_log_level),

@@ -218,7 +218,9 @@ static void the_status_of_a_server_is_shown(void **state)
     answer = NULL; /* silence */
     desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_CANNOT_REACH, NULL,
                 "timeout");
-    desk_expect(&desk, "memkv admin status --server 10.0.0.2:1", CLI_CANNOT_REACH, NULL, NULL);
+    desk_expect(&desk, "memkv admin status --server 10.0.0.2:1", CLI_CANNOT_REACH, NULL,
+                "admin.address");
+    desk_expect(&desk, "memkv admin status --server x", CLI_USAGE, NULL, "HOST:PORT");
     desk_close(&desk);
 }
 

@@ -185,6 +185,27 @@ static void an_older_server_is_named(void **state)
     small_world_free(w);
 }
 
+/* MK-K3: the members of a pool fail together, and one line is enough. */
+static void an_unreachable_server_is_said_once(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    assert_int_equal(pair_client(w, "tcp", "num_connections: 8\n"), 0);
+    for (unsigned i = 0; i < 8; i++) {
+        char command[64];
+        snprintf(command, sizeof command, "{\"id\":%u,\"op\":\"exists\",\"key\":\"k\"}", i + 1);
+        small_command(w, PAIR_CLIENT, command);
+    }
+    small_run(w, 3 * SECOND);
+    assert_int_equal(small_logged(w, PAIR_CLIENT, "unreachable: cannot connect"), 1);
+    assert_int_equal(pair_server(w, ""), 0);
+    small_run(w, 30 * SECOND);
+    small_stop(w, PAIR_SERVER);
+    small_run(w, 3 * SECOND);
+    assert_int_equal(small_logged(w, PAIR_CLIENT, "the connection was lost"), 1);
+    small_world_free(w);
+}
+
 /* Asks for keys until that server has been asked for one; its operation is `id`. */
 static const struct wire_message *asked(struct small_world *w, const struct rogue *server,
                                         uint32_t *id)
@@ -274,6 +295,7 @@ int main(void)
         cmocka_unit_test(a_server_without_rdma_is_a_refusal),
         cmocka_unit_test(a_silent_server_is_lost),
         cmocka_unit_test(an_older_server_is_named),
+        cmocka_unit_test(an_unreachable_server_is_said_once),
         cmocka_unit_test(a_server_that_says_much_lets_others_have_their_turn),
         cmocka_unit_test(another_key_is_named_on_both_sides),
     };

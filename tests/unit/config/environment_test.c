@@ -75,6 +75,10 @@ static void the_environment_alone_is_enough(void **state)
     assert_int_equal(c.rdma.devices[1].port, 2);
     assert_int_equal(c.timeout, 3000000000u);
     assert_true(c.auth_key_set);
+    variables[1].name = "MEMKV_MTU"; /* nothing stands in a file, so no line is named */
+    assert_false(client(NULL, variables, NULL, &c));
+    assert_null(strstr(errors.items[errors.count - 1].text, ":1:1:"));
+    assert_non_null(strstr(errors.items[errors.count - 1].text, "auth_key or auth_key_file"));
 }
 
 /* MK-K2, CASE-I4: set and empty is an error, never zero. */
@@ -191,9 +195,23 @@ static void an_item_that_is_too_long_is_refused(void **state)
     assert_true(server_flags(flags, 2));
 }
 
+/* Names are told in JSON, and a file with such bytes is refused, too. */
+static void bytes_that_are_no_text_are_refused(void **state)
+{
+    const char *flags[][2] = {{"network.auth_key", KEY}, {"storage.path", "/a/\xff"}};
+    const char *keys[][2] = {{"network.auth_key", KEY}, {"storage.\xff", "1"}};
+    (void)state;
+    assert_false(server_flags(flags, 2));
+    assert_string_equal(errors.items[0].text, "--set: found bytes that are no UTF-8");
+    assert_false(server_flags(keys, 2));
+    flags[1][1] = "/a/\xc3\xa4";
+    assert_true(server_flags(flags, 2));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_that_are_no_text_are_refused),
         cmocka_unit_test(an_item_that_is_too_long_is_refused),
         cmocka_unit_test(a_setting_cannot_be_a_value_and_a_section),
         cmocka_unit_test(the_higher_layer_wins),

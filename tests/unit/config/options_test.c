@@ -150,6 +150,12 @@ static void settings_that_make_no_sense_are_refused_at_their_place(void **state)
         assert_false(server(text, &c));
         has(servers[i].expected);
     }
+    struct server_config last; /* MK-A3 */
+    assert_false(server("network: {auth_key: " KEY ", address: \"a:65535\"}\n", &last));
+    has("config.yaml:1:96: address: found 'a:65535', after which there is no port");
+    assert_true(server("network: {auth_key: " KEY ", address: \"a:65535\"}\n"
+                       "admin: {address: \"a:1\"}\n",
+                       &last));
     for (size_t i = 0; i < sizeof clients / sizeof clients[0]; i++) {
         struct client_config c;
         snprintf(text, sizeof text, "servers: [\"a:1\"]\nauth_key: " KEY "\n%s", clients[i].text);
@@ -190,6 +196,9 @@ static void client_files_are_read_and_refused(void **state)
         {"servers: []\nauth_key: " KEY "\n", "1 to 16 are allowed"},
         {"servers: [\"a:1\", \"a:1\"]\nauth_key: " KEY "\n", "found 'a:1' twice"},
         {"servers: [x]\nauth_key: " KEY "\n", "HOST:PORT"},
+        {"servers: [\"a b:1\"]\nauth_key: " KEY "\n", "HOST:PORT"},
+        {"servers: [\"\xc3\xa4:1\"]\nauth_key: " KEY "\n", "HOST:PORT"},
+        {"servers: [\"a:0\"]\nauth_key: " KEY "\n", "a port from 1 to 65535"},
         {"servers: [\"a:1\"]\n", "auth_key or auth_key_file is missing"},
         {"servers: [\"a:1\"]\nauth_key: " KEY "\nauth_key_file: /x\n", "one of them"},
         {"servers: [\"a:1\"]\nauth_key: [1]\n", "a single value is expected"},

@@ -161,8 +161,8 @@ static void frames_decide_the_mtu_of_roce(void **state)
 
 static void gids_and_names_of_interfaces_are_taken_over(void **state)
 {
-    struct topology_gid gids[] = {{6, {{0x20, 0x01, [15] = 7}}, FABRIC_GID_TYPE_ROCE_V2},
-                                  {99, {{0x20, 0x01, [15] = 8}}, FABRIC_GID_TYPE_ROCE_V2}};
+    struct topology_gid gids[] = {{6, {{0x20, 0x01, [15] = 7}}, FABRIC_GID_TYPE_ROCE_V2, false},
+                                  {99, {{0x20, 0x01, [15] = 8}}, FABRIC_GID_TYPE_ROCE_V2, false}};
     char mtu[16];
     size_t length;
     (void)state;

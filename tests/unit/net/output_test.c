@@ -31,6 +31,22 @@ static void every_error_is_one_kind_of_object(void **state)
     json_decref(object);
 }
 
+/* What people type and what files are called is any bytes. */
+static void text_that_is_no_utf_8_is_told_all_the_same(void **state)
+{
+    static const char *const cases[][2] = {{"plain", "plain"},
+                                           {"\xc3\xa4", "\xc3\xa4"},
+                                           {"a\xff\xc3\xa4z", "a???z"},
+                                           {"\xc3", "?"},
+                                           {"", ""}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        json_t *string = net_string(cases[i][0]);
+        assert_string_equal(json_string_value(string), cases[i][1]);
+        json_decref(string);
+    }
+}
+
 static void a_field_has_its_key_in_18_columns(void **state)
 {
     struct text_sink sink = {0};
@@ -76,6 +92,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_error_is_one_kind_of_object),
+        cmocka_unit_test(text_that_is_no_utf_8_is_told_all_the_same),
         cmocka_unit_test(a_field_has_its_key_in_18_columns),
         cmocka_unit_test(what_is_longer_than_a_line_is_cut_not_overrun),
         cmocka_unit_test(json_is_one_line_or_indented),

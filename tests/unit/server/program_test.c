@@ -172,6 +172,9 @@ static void what_is_wrong_at_the_start_is_said(void **state)
     small_fail(w, PAIR_SERVER, FABRIC_OP_LISTEN, 1, 1, ERR_ADDRESS_IN_USE);
     assert_int_equal(pair_server(w, ""), ERR_ADDRESS_IN_USE);
     assert_int_equal(small_logged(w, PAIR_SERVER, "ERROR address_in_use"), 1);
+    small_fail(w, PAIR_SERVER, FABRIC_OP_LISTEN, 1, 1, ERR_INVALID_ARGUMENT);
+    assert_int_equal(pair_server(w, ""), ERR_INVALID_ARGUMENT);
+    assert_int_equal(small_logged(w, PAIR_SERVER, "which is no address of this machine"), 1);
     assert_int_equal(pair_server(w, ""), 0);
     small_command(w, PAIR_SERVER, "{\"id\":6,\"op\":\"statu\"}");
     pair_has(small_until(w, PAIR_SERVER, "\"id\":6", SECOND), "did you mean 'status'");

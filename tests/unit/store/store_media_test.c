@@ -102,8 +102,9 @@ static enum fabric_error start_put(const char *key, char value, uint64_t token)
     if (error)
         return error;
     memset(store_data(store, b), value, BLOCK);
+    store_set_maker(b, 5);
     const struct media_token t = {.id = token};
-    assert_int_equal(store_save(store, b, tag, 5, t, &later), FABRIC_OK);
+    assert_int_equal(store_save(store, b, tag, t, &later), FABRIC_OK);
     assert_true(later);
     return FABRIC_OK;
 }

@@ -108,6 +108,22 @@ static void a_stream_may_be_closed_while_its_name_is_looked_up(void **state)
     assert_int_equal(os_bed_await(&bed, FABRIC_EVENT_CLOSED).u.stream.cookie, 3);
 }
 
+/* MK-K3: whoever connects tries again and again. */
+static void an_unknown_name_is_said_once(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(fabric_connect(f, "no-such-host.invalid:80", 2, &client), FABRIC_OK);
+        os_bed_await(&bed, FABRIC_EVENT_CLOSED);
+    }
+    const char *said = strstr(os_bed_said(&bed), "no-such-host.invalid");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "no-such-host.invalid"));
+    assert_int_equal(fabric_connect(f, "neither-this.invalid:80", 2, &client), FABRIC_OK);
+    os_bed_await(&bed, FABRIC_EVENT_CLOSED);
+    assert_non_null(strstr(os_bed_said(&bed), "neither-this.invalid"));
+}
+
 /* The kernel alone would reset the connection, and what was accepted would be lost. */
 static void what_was_accepted_arrives_though_the_peer_talks_on(void **state)
 {
@@ -204,6 +220,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_name_is_looked_up),
         TEST(a_name_that_nobody_has_is_unreachable),
+        TEST(an_unknown_name_is_said_once),
         TEST(a_stream_may_be_closed_while_its_name_is_looked_up),
         TEST(what_was_accepted_arrives_though_the_peer_talks_on),
         TEST(a_peer_that_never_stops_is_cut_off),

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A rail in the status of a server or a client. */
+#ifndef SRC_RAIL_STATUS_H
+#define SRC_RAIL_STATUS_H
+
+#include <jansson.h>
+
+#include "src/rail/rail.h"
+
+/* A new object: device, port, state, reason, detail, lid, pkey, mtu (bytes), generation,
+ * pkey_violations and their growth since the rail became READY (MK-D6). Null without memory. */
+json_t *rail_status(const struct rail *rail);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "src/scenario/actuator.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/fabric/gid.h"
+#include "src/fabric/planted.h"
+#include "src/scenario/text.h"
+#include "src/scenario/words.h"
+
+#define ROCE_HEADERS 104 /* bytes an interface carries beside the payload of a full packet */
+#define REORDER_DELAY UINT64_C(1000000) /* ns that what is overtaken waits at least */
+
+bool actuator_is_own(enum testbed_word word)
+{
+    return word == TESTBED_PROCESS_KILL || word == TESTBED_PROCESS_FREEZE ||
+           word == TESTBED_PROCESS_RESTART || word == TESTBED_VERB_FAILS ||
+           word == TESTBED_COMPLETION_FAILS;
+}
+
+/* One command; words are separated by single blanks, a word never holds one but in the last
+ * argument. */
+static json_t *words_of(const char *format, va_list arguments)
+{
+    char line[512], *rest = line;
+    json_t *words = json_array();
+    vsnprintf(line, sizeof line, format, arguments);
+    for (char *word; (word = strtok_r(rest, " ", &rest));)
+        json_array_append_new(words, json_string(word));
+    return words;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(json_t *list, const char *format, ...)
+{
+    va_list arguments;
+    assert(json_is_array(list));
+    va_start(arguments, format);
+    json_array_append_new(list, words_of(format, arguments));
+    va_end(arguments);
+}
+
+/* ------------------------------------------------------------------ the set "ip" */
+
+static void add_part(struct text *line, const char *name, uint32_t ppm)
+{
+    if (ppm)
+        text_add(line, " %s %u.%04u%%", name, ppm / 10000, ppm % 10000);
+}
+
+/* netem is one discipline an interface, so each word says again what the others said. */
+static void add_netem(struct actuation *out, const char *interface,
+                      const struct actuator_cable *cable, uint32_t loss)
+{
+    struct text line = {0};
+    uint64_t delay = cable->reorder && !cable->delay ? REORDER_DELAY : cable->delay;
+    if (delay)
+        text_add(&line, " delay %" PRIu64 "us", delay / 1000);
+    if (delay && cable->jitter)
+        text_add(&line, " %" PRIu64 "us", cable->jitter / 1000);
+    add_part(&line, "loss", loss);
+    add_part(&line, "duplicate", cable->duplicate);
+    add_part(&line, "reorder", cable->reorder);
+    if (line.length)
+        add(out->commands, "tc qdisc replace dev %s root netem limit 100000%s", interface,
+            text_data(&line));
+    else
+        add(out->commands, "-tc qdisc del dev %s root", interface);
+    add(out->undo, "-tc qdisc del dev %s root", interface);
+    text_free(&line);
+}
+
+static bool disturb(const struct actuator_target *target, const struct testbed_fault *fault,
+                    struct actuation *out)
+{
+    struct actuator_cable *cable = target->cable;
+    const struct inventory_device *device = target->device;
+    assert(cable && fault->value <= 1000000);
+    if (fault->word == TESTBED_CUT)
+        cable->cut = fault->on;
+    else if (fault->word == TESTBED_LOSS)
+        cable->loss = (uint32_t)fault->value;
+    else if (fault->word == TESTBED_REORDER)
+        cable->reorder = (uint32_t)fault->value;
+    else if (fault->word == TESTBED_DUPLICATE)
+        cable->duplicate = (uint32_t)fault->value;
+    else {
+        cable->delay = fault->duration;
+        cable->jitter = fault->jitter;
+    }
+    add_netem(out, device->netdev, cable, cable->cut ? 1000000 : cable->loss);
+    if (device->far_end)
+        add_netem(out, device->far_end, cable, cable->loss);
+    return true;
+}
+
+static bool link_state(const char *interface, bool up, struct actuation *out)
+{
+    if (!interface)
+        return false;
+    add(out->commands, "ip link set %s %s", interface, up ? "up" : "down");
+    if (!up)
+        add(out->undo, "ip link set %s up", interface);
+    return true;
+}
+
+static bool gid_address(const char *netdev, const struct testbed_fault *fault,
+                        struct actuation *out)
+{
+    const uint8_t *raw = fault->gid.raw;
+    char text[FABRIC_GID_TEXT], address[FABRIC_GID_TEXT + 24];
+    bool add_it = fault->word == TESTBED_GID_ADD;
+    if (fabric_gid_family(&fault->gid) == FABRIC_GID_IPV4) {
+        snprintf(address, sizeof address, "%u.%u.%u.%u/24", raw[12], raw[13], raw[14], raw[15]);
+    } else {
+        fabric_gid_format(&fault->gid, text);
+        snprintf(address, sizeof address, "%s/64", text);
+    }
+    /* An IPv6 address is of no use before its duplicate detection, which is not awaited. */
+    const char *nodad = strchr(address, ':') ? " nodad" : "";
+    if (add_it)
+        add(out->commands, "ip address replace %s dev %s%s", address, netdev, nodad);
+    else
+        add(out->commands, "ip address del %s dev %s", address, netdev);
+    if (add_it)
+        add(out->undo, "-ip address del %s dev %s", address, netdev);
+    else
+        add(out->undo, "-ip address replace %s dev %s%s", address, netdev, nodad);
+    return true;
+}
+
+/* Streams between two addresses; the machine's own remote access is left alone. */
+static void add_rule(json_t *list, const char *table, const char *from, const char *to)
+{
+    const char *family = strchr(from, ':') ? "ip6" : "ip";
+    struct text line = {0};
+    text_add(&line, "nft add rule inet %s in %s saddr %s", table, family, from);
+    if (to)
+        text_add(&line, " %s daddr %s", family, to);
+    add(list, "%s tcp sport != 22 tcp dport != 22 drop", text_data(&line));
+    text_free(&line);
+}
+
+static bool tcp_block(const struct actuator_target *target, const struct testbed_fault *fault,
+                      struct actuation *out)
+{
+    char table[160];
+    const char *here = target->node->address, *there = target->peer ? target->peer->address : NULL;
+    snprintf(table, sizeof table, "memkv_%.60s_%.60s", target->node->name,
+             target->peer ? target->peer->name : "all");
+    add(out->commands, "-nft delete table inet %s", table);
+    if (!fault->on)
+        return true;
+    add(out->undo, "-nft delete table inet %s", table);
+    add(out->commands, "nft add table inet %s", table);
+    add(out->commands, "nft add chain inet %s in { type filter hook input priority 0 ; }", table);
+    add_rule(out->commands, table, here, there);
+    if (there) {
+        add_rule(out->commands, table, there, here);
+    } else { /* what comes to us from anywhere */
+        const char *family = strchr(here, ':') ? "ip6" : "ip";
+        add(out->commands,
+            "nft add rule inet %s in %s daddr %s tcp sport != 22 tcp dport != 22 drop", table,
+            family, here);
+    }
+    return true;
+}
+
+static bool tcp_cut(const struct actuator_target *target, struct actuation *out)
+{
+    if (target->peer)
+        add(out->commands, "ss -K src %s dst %s", target->node->address, target->peer->address);
+    else
+        add(out->commands, "ss -K src %s sport != 22", target->node->address);
+    return true;
+}
+
+static bool by_ip(const struct actuator_target *target, const struct testbed_fault *fault,
+                  struct actuation *out)
+{
+    const struct inventory_device *device = target->device;
+    if (fault->word == TESTBED_TCP_BLOCK)
+        return tcp_block(target, fault, out);
+    if (fault->word == TESTBED_TCP_CUT)
+        return tcp_cut(target, out);
+    if (!device || !device->netdev)
+        return false;
+    switch (fault->word) {
+    case TESTBED_PORT_DOWN:
+    case TESTBED_PORT_UP:
+        return link_state(device->netdev, fault->word == TESTBED_PORT_UP, out);
+    case TESTBED_CABLE_PULL:
+    case TESTBED_CABLE_PLUG:
+        return link_state(device->far_end, fault->word == TESTBED_CABLE_PLUG, out);
+    case TESTBED_MTU_SET:
+        add(out->commands, "ip link set %s mtu %" PRIu64, device->netdev,
+            fault->value + ROCE_HEADERS);
+        add(out->undo, "ip link set %s mtu {read:/sys/class/net/%s/mtu}", device->netdev,
+            device->netdev);
+        return true;
+    case TESTBED_GID_ADD:
+    case TESTBED_GID_REMOVE:
+        return gid_address(device->netdev, fault, out);
+    case TESTBED_LOSS:
+    case TESTBED_CUT:
+    case TESTBED_DELAY:
+    case TESTBED_REORDER:
+    case TESTBED_DUPLICATE:
+        return disturb(target, fault, out);
+    default:
+        return false;
+    }
+}
+
+/* ------------------------------------------------------------------ the set "ibportstate" */
+
+static bool by_ibportstate(const struct actuator_target *target, const struct testbed_fault *fault,
+                           struct actuation *out)
+{
+    const struct inventory_device *device = target->device;
+    bool down = fault->word == TESTBED_PORT_DOWN || fault->word == TESTBED_CABLE_PULL;
+    bool up = fault->word == TESTBED_PORT_UP || fault->word == TESTBED_CABLE_PLUG;
+    if ((!down && !up) || !device || !device->switch_guid)
+        return false;
+    add(out->commands, "ibportstate -G %s %" PRIu64 " %s", device->switch_guid, device->switch_port,
+        down ? "disable" : "enable");
+    if (down)
+        add(out->undo, "ibportstate -G %s %" PRIu64 " enable", device->switch_guid,
+            device->switch_port);
+    return true;
+}
+
+/* ------------------------------------------------------------------ the inventory's own */
+
+static void add_place(struct text *out, const char *name, const struct actuator_target *target,
+                      const struct testbed_fault *fault)
+{
+    const struct inventory_device *device = target->device;
+    char gid[FABRIC_GID_TEXT];
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"node", target->node ? target->node->name : ""},
+                 {"address", target->node ? target->node->address : ""},
+                 {"peer", target->peer ? target->peer->name : ""},
+                 {"device", device ? device->name : ""},
+                 {"netdev", device && device->netdev ? device->netdev : ""},
+                 {"far_end", device && device->far_end ? device->far_end : ""},
+                 {"sm", fault->sm ? fault->sm : ""},
+                 {"network", fault->network ? fault->network : ""},
+                 {"text", fault->text ? fault->text : ""},
+                 {"on", fault->on ? "true" : "false"}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (strcmp(texts[i].name, name) == 0)
+            text_add(out, "%s", texts[i].value);
+    }
+    fabric_gid_format(&fault->gid, gid);
+    if (strcmp(name, "gid") == 0)
+        text_add(out, "%s", gid);
+    if (strcmp(name, "port") == 0)
+        text_add(out, "%u", fault->port ? fault->port : 1u);
+    if (strcmp(name, "index") == 0)
+        text_add(out, "%" PRIu32, fault->index);
+    if (strcmp(name, "value") == 0)
+        text_add(out, "%" PRIu64, fault->value);
+    if (strcmp(name, "us") == 0)
+        text_add(out, "%" PRIu64, fault->duration / 1000);
+    if (strncmp(name, "read:", 5) == 0) /* the node's, when it is time */
+        text_add(out, "{%s}", name);
+}
+
+static json_t *fill_in(const char *word, const struct actuator_target *target,
+                       const struct testbed_fault *fault)
+{
+    struct text out = {0};
+    char name[160];
+    while (*word) {
+        size_t plain = strcspn(word, "{"), length = strcspn(word + plain, "}");
+        text_add_bytes(&out, word, plain);
+        word += plain;
+        if (*word && word[length] == '}') {
+            snprintf(name, sizeof name, "%.*s", (int)length - 1, word + 1);
+            add_place(&out, name, target, fault);
+            word += length + 1;
+        } else if (*word) {
+            text_add(&out, "%s", word);
+            break;
+        }
+    }
+    json_t *made = json_string(text_data(&out));
+    text_free(&out);
+    return made;
+}
+
+static void fill_in_all(json_t *list, const char *const *const *commands,
+                        const struct actuator_target *target, const struct testbed_fault *fault)
+{
+    for (; *commands; commands++) {
+        json_t *words = json_array();
+        for (const char *const *word = *commands; *word; word++)
+            json_array_append_new(words, fill_in(*word, target, fault));
+        json_array_append_new(list, words);
+    }
+}
+
+enum testbed_result actuate(const struct inventory *inventory, const struct actuator_target *target,
+                            const struct testbed_fault *fault, struct actuation *out, char *detail)
+{
+    const struct inventory_actuator *own = inventory->own[fault->word];
+    const char *name = fault_words[fault->word].name;
+    assert(target && fault && out && detail);
+    if (!inventory->allowed[fault->word] && !PLANTED(scenario_every_word_allowed)) {
+        snprintf(detail, TESTBED_DETAIL, "the inventory does not allow %s", name);
+        return TESTBED_LACKS;
+    }
+    struct actuation made = {.commands = json_array(), .undo = json_array()};
+    bool found = own != NULL;
+    if (own) {
+        made.on_runner = own->on_runner;
+        fill_in_all(made.commands, own->commands, target, fault);
+        fill_in_all(made.undo, own->undo, target, fault);
+    }
+    found = found || (inventory->ip && by_ip(target, fault, &made));
+    found = found || (inventory->ibportstate && by_ibportstate(target, fault, &made));
+    if (found) {
+        *out = made;
+        return TESTBED_DONE;
+    }
+    actuation_free(&made);
+    snprintf(detail, TESTBED_DETAIL, "no actuator for %s", name);
+    return TESTBED_LACKS;
+}
+
+void actuation_free(struct actuation *actuation)
+{
+    assert(actuation);
+    json_decref(actuation->commands);
+    json_decref(actuation->undo);
+    *actuation = (struct actuation){0};
+}
+
+fabric_caps actuator_caps(const struct inventory *inventory)
+{
+    static const enum testbed_word ip_words[] = {
+        TESTBED_PORT_DOWN, TESTBED_MTU_SET,   TESTBED_GID_ADD, TESTBED_LOSS,     TESTBED_DELAY,
+        TESTBED_REORDER,   TESTBED_TCP_BLOCK, TESTBED_TCP_CUT, TESTBED_DUPLICATE};
+    fabric_caps caps = 0;
+    for (size_t i = 0; i < TESTBED_WORD_COUNT; i++) {
+        if (inventory->allowed[i] && inventory->own[i])
+            caps |= fault_words[i].cap;
+    }
+    for (size_t i = 0; i < sizeof ip_words / sizeof ip_words[0]; i++) {
+        if (inventory->ip && inventory->allowed[ip_words[i]])
+            caps |= fault_words[ip_words[i]].cap;
+    }
+    if (inventory->ibportstate && inventory->allowed[TESTBED_PORT_DOWN])
+        caps |= FABRIC_CAP_PORT_STATE;
+    return caps & ~FABRIC_CAP_TCP; /* streams are the agents' */
+}
