@@ -84,7 +84,8 @@ void *store_memory(const struct store *store, uint64_t *length);
 void store_counts(const struct store *store, struct store_counts *out);
 
 /* Room for `length` bytes under `key`, evicting others if that is allowed. Ends with commit or
- * abandon. Errors, after which nothing changed: store_full, resources_exhausted. */
+ * abandon. Errors, after which nothing changed: store_full, resources_exhausted; with media also
+ * media_failed, queue_full (all memory is in use by transfers). */
 enum fabric_error store_reserve(struct store *store, const void *key, size_t key_length,
                                 uint64_t length, struct store_block **out);
 /* Makes it visible; a block that had the key goes, when its last reader has finished. */

@@ -164,7 +164,7 @@ enum fabric_error store_media_reserve(struct store *s, struct store_block *b)
     if (size > n.capacity || (!s->init.evicts && !media_fits(m, b->length, b->key_length)))
         return ERR_STORE_FULL;
     if (!store_media_take(s, b->length, &b->offset))
-        return ERR_STORE_FULL;
+        return ERR_QUEUE_FULL; /* all memory is in use by transfers, which end */
     s->held += size;
     evict_some(s, size);
     return FABRIC_OK;
