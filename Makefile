@@ -30,6 +30,8 @@ endif
 # Without rdma-core (or with RDMA=no) fabric_hw/rdma is left out, and all that needs it.
 RDMA ?= $(if $(shell $(PKG_CONFIG) --exists libibverbs libmlx5 && echo yes),yes,no)
 WITH_RDMA := $(filter yes,$(RDMA))
+# Asked for, not for want of it.
+WITHOUT_RDMA := $(if $(filter-out file default,$(origin RDMA)),$(filter no,$(RDMA)))
 
 LIBS := yaml-0.1 libcrypto jansson libxxhash libxml-2.0 libmicrohttpd libmnl liburing \
         $(if $(WITH_RDMA),libibverbs libmlx5)
@@ -46,8 +48,11 @@ LINK := $(OPT_$(VARIANT)) $(LDFLAGS)
 # ---- Sources: by wildcard, a room may be absent -----------------------------------------------
 HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server client net cli scenario,\
                  src/$d/*.c) fabric_sim/*.c fabric_sim/world/*.c fabric_sim/hca/*.c \
+             fabric_sim/simfabric/*.c \
              fabric_hw/os/*.c $(if $(WITH_RDMA),fabric_hw/rdma/*.c) lib/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
+# The verbs plug-in of simfabric, a library of its own.
+VERBS_SRC := $(if $(WITH_RDMA),$(wildcard fabric_sim/verbs/*.c))
 NEEDS_RDMA := $(if $(WITH_RDMA),,tests/support/verbs_%.c tests/unit/fabric_hw/rdma/%.c \
                                tests/show/verbs_%.c tests/conformance/rdma_%.c)
 SUPPORT_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/support/*.c))
@@ -56,7 +61,7 @@ UNIT_SRC := $(filter-out $(NEEDS_RDMA),$(sort $(shell find tests/unit -name '*_t
 BENCH_SRC := $(wildcard tests/bench/*.c)
 SHOW_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/show/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
-ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
+ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(VERBS_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
            $(BENCH_SRC) $(SHOW_SRC) $(FUZZ_SRC)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
@@ -79,6 +84,8 @@ VERSION := $(shell sed -n 's/.*MEMKV_VERSION "\(.*\)"/\1/p' src/config/version.h
 SONAME := libmemkv.so.$(firstword $(subst ., ,$(VERSION)))
 SHARED := $(B)/libmemkv.so.$(VERSION)
 STATIC := $(B)/libmemkv.a
+# Programs of others load it: they bring no sanitizer along.
+PLUGIN := $(if $(and $(VERBS_SRC),$(filter release debug o0 cov planted,$(VARIANT))),$(B)/simfabric-rdmav34.so)
 LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
 
 ifeq ($(V),1)
@@ -99,12 +106,12 @@ endif
 .PHONY: all help crash tests objects check check-vm lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
-all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) ## build programs and library (VARIANT=release|asan|planted|...)
+all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) $(PLUGIN) ## build programs and library (VARIANT=release|asan|planted|...)
 
 tests: $(TESTS) $(CONFORMANCE_RDMA) $(BENCH) $(SHOW) ## build every test, benchmark and demonstration helper
 
 check: ## install what is missing, build, run unit tests, conformance and scenarios
-	@ci/deps check
+	@ci/deps $(if $(filter true,$(CI)),$(if $(WITHOUT_RDMA),check,vm),check)
 	@ci/check
 
 REPEAT = 1
@@ -190,7 +197,7 @@ help: ## this list
 list-tests: # what ci/check runs: one path a line
 	@printf '%s\n' $(TESTS)
 
-objects: $(call obj,$(HOUSE_SRC) $(PROGRAM_SRC)) # what ci/lint looks into
+objects: $(call obj,$(HOUSE_SRC) $(PROGRAM_SRC) $(VERBS_SRC)) # what ci/lint looks into
 
 # ---- How things are made ---------------------------------------------------------------------
 # These files hold the flags and the source list: a change of either rebuilds what it must.
@@ -205,7 +212,7 @@ $(B)/sources: FORCE
 .PHONY: libraries
 libraries:
 ifeq ($(WITH_RDMA),)
-	@echo "make: without rdma-core (libibverbs, libmlx5) fabric_hw/rdma is left out: no RDMA devices" >&2
+	@echo "make: without rdma-core (libibverbs, libmlx5) fabric_hw/rdma and the verbs plug-in of simfabric are left out: no RDMA devices" >&2
 endif
 ifneq ($(strip $(MISSING)),)
 	@echo "make: not found by $(PKG_CONFIG): $(strip $(MISSING))" >&2; \
@@ -228,17 +235,24 @@ $(PROGRAMS): $(B)/%: $(B)/obj/programs/%.o $(HOUSE)
 $(PLAIN): build/%: build/release/%
 	@ln -sf release/$* $@
 
+# A name that is being looked up outlives its client, so the shared library stays loaded.
 # Shared and static show the same names: what is hidden in the objects is local in the archive.
 $(SHARED): $(call obj,$(wildcard lib/*.c)) $(HOUSE) lib/memkv.map
 	$(call say,LD $@)
 	$(Q)$(CC) $(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=lib/memkv.map \
-	    -Wl,-z,defs -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	    -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
 
 $(STATIC): $(call obj,$(wildcard lib/*.c)) $(HOUSE)
 	$(call say,AR $@)
 	$(Q)$(CC) -r -nostdlib -o $(B)/libmemkv.o $(filter %.o,$^) $(HOUSE)
 	$(Q)objcopy --localize-hidden $(B)/libmemkv.o
 	$(Q)rm -f $@; ar rcs $@ $(B)/libmemkv.o
+
+# libibverbs loads it into programs: it shows nothing, and brings along what it needs of the house.
+$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE)
+	$(call say,LD $@)
+	$(Q)$(CC) $(LINK) -shared -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ \
+	    $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
 
 # PREFIX and LIBDIR may differ from call to call.
 $(B)/libmemkv.pc: lib/libmemkv.pc.in FORCE
@@ -257,7 +271,7 @@ $(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 	$(Q)$(CC) $(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
 # These run the programs.
-$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS)
+$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
 
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
 $(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c \

@@ -24,10 +24,25 @@ static void on_trap(void *context, struct hca *hca, const struct hca_trap *trap)
         sma_key_violation(world->sma, net_node_port(hca_node(hca), trap->port_num), &violation);
 }
 
+static void on_asked(void *context, struct hca *hca, uint64_t cq_context)
+{
+    const struct sim_device *device = context;
+    const struct sim_outside *outside = device->host->world->outside;
+    assert(device->hca == hca);
+    outside->asked(outside->context, device, cq_context);
+}
+
 static void make_hca(struct sim_device *device)
 {
     assert(!device->hca && !device->removed);
-    const struct hca_notify notify = {device, front_on_completion, front_on_event};
+    const struct sim_outside *outside = device->host->world->outside;
+    struct hca_notify notify = {device, front_on_completion, front_on_event, NULL};
+    if (outside) {
+        notify.completion = NULL;
+        notify.asked = on_asked;
+        device->init.reach = &outside->reach;
+        device->init.memory = outside->place(outside->context, device, &device->init.memory_size);
+    }
     device->hca = hca_create(device->host->world->net, &device->init);
     hca_set_notify(device->hca, &notify);
     hca_set_trap_handler(device->hca, on_trap, device);
@@ -138,6 +153,11 @@ struct sim_device *sim_device_at(const struct sim_host *host, size_t index)
 {
     assert(index < host->device_count);
     return host->devices[index];
+}
+
+const char *sim_device_host(const struct sim_device *device)
+{
+    return device->host->name;
 }
 
 const char *sim_device_name(const struct sim_device *device)

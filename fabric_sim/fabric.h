@@ -66,6 +66,25 @@ const char *sim_device_name(const struct sim_device *device);
 struct net_node *sim_device_node(const struct sim_device *device);
 struct hca *sim_device_hca(const struct sim_device *device); /* null while it is removed */
 
+/* What /sys shows of a host; the devices in the view are the caller's to free. */
+struct sysfs_device *sim_host_sysfs(const struct sim_host *host, struct sysfs_view *view);
+
+/* Programs outside this process that work the devices of a world through shared memory. There are
+ * no fabrics then. */
+struct sim_outside {
+    void *context;
+    /* Where the state of a device lies, as hca_init.memory: asked when it is made, and again when
+     * it returns. */
+    void *(*place)(void *context, const struct sim_device *device, size_t *size);
+    struct hca_reach reach;
+    /* As hca_notify.asked; and an asynchronous event on its way to the programs. */
+    void (*asked)(void *context, const struct sim_device *device, uint64_t cq_context);
+    void (*event)(void *context, const struct sim_device *device, const struct hca_event *event);
+};
+/* Before the first device; `outside` stays there as long as the world. */
+void sim_world_set_outside(struct sim_world *world, const struct sim_outside *outside);
+const char *sim_device_host(const struct sim_device *device);
+
 /* ---- fabrics */
 
 struct sim_fabric_hooks {

@@ -337,7 +337,12 @@ static void deliver_to(struct front_device *opener, const struct hca_event *even
 
 void front_deliver(struct sim_device *device, const struct hca_event *event)
 {
+    const struct sim_outside *outside = device->host->world->outside;
     uint32_t serial = (uint32_t)(event->context >> 32);
+    if (outside) {
+        outside->event(outside->context, device, event);
+        return;
+    }
     if (event->kind == HCA_EVENT_MW_REVOKED) {
         struct sim_fabric *f = sim_host_fabric(device->host, serial);
         struct front_window *window =

@@ -190,7 +190,7 @@ enum fabric_error front_io_submit(struct fabric *fabric, const struct fabric_io 
 
 /* ------------------------------------------------------------------ system files */
 
-static struct sysfs_device *view_of(const struct sim_host *host, struct sysfs_view *view)
+struct sysfs_device *sim_host_sysfs(const struct sim_host *host, struct sysfs_view *view)
 {
     struct sysfs_device *devices = calloc(host->device_count + 1, sizeof(*devices));
     assert(devices);
@@ -207,7 +207,7 @@ enum fabric_error front_sysfile_read(struct fabric *f, const char *path, void *b
                                      size_t *length)
 {
     struct sysfs_view view;
-    struct sysfs_device *devices = view_of(front_of(f)->host, &view);
+    struct sysfs_device *devices = sim_host_sysfs(front_of(f)->host, &view);
     enum fabric_error error = sysfs_read(&view, path, buf, capacity, length);
     free(devices);
     return error;
@@ -217,7 +217,7 @@ enum fabric_error front_sysfile_list(struct fabric *f, const char *path, void *b
                                      size_t *length)
 {
     struct sysfs_view view;
-    struct sysfs_device *devices = view_of(front_of(f)->host, &view);
+    struct sysfs_device *devices = sim_host_sysfs(front_of(f)->host, &view);
     enum fabric_error error = sysfs_list(&view, path, buf, capacity, length);
     free(devices);
     return error;
@@ -226,7 +226,7 @@ enum fabric_error front_sysfile_list(struct fabric *f, const char *path, void *b
 enum fabric_error front_sysfile_link(struct fabric *f, const char *path, char *buf, size_t capacity)
 {
     struct sysfs_view view;
-    struct sysfs_device *devices = view_of(front_of(f)->host, &view);
+    struct sysfs_device *devices = sim_host_sysfs(front_of(f)->host, &view);
     enum fabric_error error = sysfs_link(&view, path, buf, capacity);
     free(devices);
     return error;

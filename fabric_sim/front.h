@@ -17,6 +17,7 @@ struct sim_world {
     struct net *net;
     struct sma *sma; /* null before the first sim_world_sma */
     struct stream_net *streams;
+    const struct sim_outside *outside; /* null: programs are fabrics */
     fabric_caps caps;
     struct sim_host **hosts;
     size_t host_count;

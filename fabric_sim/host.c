@@ -58,6 +58,12 @@ void sim_world_destroy(struct sim_world *world)
     free(world);
 }
 
+void sim_world_set_outside(struct sim_world *world, const struct sim_outside *outside)
+{
+    assert(world && outside && outside->place);
+    world->outside = outside;
+}
+
 struct sim *sim_world_sim(const struct sim_world *world)
 {
     return world->sim;

@@ -41,8 +41,9 @@ static void destroy(struct testbed *tb)
     free(tb);
 }
 
-static struct testbed *create(const struct topology *topology,
-                              const struct testbed_options *options, char *detail)
+struct testbed *sim_testbed_create(const struct topology *topology,
+                                   const struct testbed_options *options,
+                                   const struct sim_outside *outside, char *detail)
 {
     assert(topology && options && detail);
     if (options->inventory || options->plan) {
@@ -57,10 +58,18 @@ static struct testbed *create(const struct topology *topology,
     tb->world = sim_world_create(options->seed, options->caps);
     tb->sim = sim_world_sim(tb->world);
     tb->caps = sim_world_caps(tb->world);
+    if (outside)
+        sim_world_set_outside(tb->world, outside);
     if (tb_build(tb, topology, detail))
         return tb;
     destroy(tb);
     return NULL;
+}
+
+static struct testbed *create(const struct topology *topology,
+                              const struct testbed_options *options, char *detail)
+{
+    return sim_testbed_create(topology, options, NULL, detail);
 }
 
 struct sim_world *sim_testbed_world(struct testbed *tb)

@@ -295,6 +295,7 @@ int main(int argc, char **argv)
         .out = stdout,
         .err = stderr,
         .terminal = terminal,
+        .progress = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
         .color = terminal && !(no_color && *no_color),
         .columns = terminal_columns(),
         .environment = environment,

@@ -25,6 +25,10 @@ MAY_KNOW = {
     "fabric_sim/world": {"src/fabric"},
     "fabric_sim/hca": {"src/fabric", "fabric_sim/world"},
     "fabric_sim": {"src/fabric", "fabric_sim/world", "fabric_sim/hca"},
+    # The second front: real time and real processes, on top of the testbed's world; and its plug-in,
+    # which knows no more of the world than the state of a device.
+    "fabric_sim/simfabric": {"src/fabric", "fabric_sim/world", "fabric_sim/hca", "fabric_sim"},
+    "fabric_sim/verbs": {"src/fabric", "fabric_sim/hca", "fabric_sim/simfabric"},
     "fabric_hw/os": {"src/fabric"},
     "fabric_hw/rdma": {"src/fabric"},
     # The client library: the one place but programs/ that puts MemKV and a backend together.
@@ -40,6 +44,7 @@ MAY_KNOW["tests"] = _HOUSE
 # Single files that know one thing more: (who, whom).
 EXCEPTIONS = [("fabric_sim/testbed*.[ch]", "src/scenario/testbed.[ch]"),
               ("fabric_sim/testbed*.[ch]", "src/scenario/topology.[ch]"),  # testbed.h is made of it
+              ("fabric_sim/simfabric/command.h", "src/scenario/topology.h"),  # what `up` is given
               ("fabric_sim/testbed*.[ch]", "src/config/nearest.[ch]"),  # for "did you mean"
               ("fabric_hw/os/children*.[ch]", "src/scenario/remote_host.h"),  # what it carries
               ("src/net/*.[ch]", "src/cli/exit.[ch]"),  # its commands end as all of memkv do
@@ -68,7 +73,7 @@ _PRINT = r"v?f?printf|putc|fputc|putchar|fputs|puts|fwrite|fflush|ferror|stdout|
 _SOCKETS = (r"socket|bind|connect|listen|accept4|send|recv|shutdown|[gs]etsockopt|getsockname"
             r"|getpeername|getaddrinfo|freeaddrinfo|getifaddrs|freeifaddrs|inet_(ntop|pton)")
 _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|signalfd|poll"
-_THREADS = r"pthread_(create|join|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
+_THREADS = r"pthread_(create|join|detach|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
 _SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
          r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
@@ -84,6 +89,15 @@ _RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|s
 _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_strerror_r"
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
 
+# A daemon and its commands: sockets, shared memory, processes and their memory, namespaces.
+_DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|prctl|syscall|process_vm_(readv|writev)"
+           r"|fork|setsid|waitpid|exec(vp|ve)|_?exit|kill|signal|sig(emptyset|addset|procmask)|dup2"
+           r"|pipe2|fcntl(64)?|sendmsg|recvmsg|setpriority|sched_yield|getuid|gete[ug]id|getpid"
+           r"|l?stat(64)?|access|readlink|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
+           r"|fgets|fread|fopen(64)?|fclose|[gs]etenv|pthread_mutexattr_\w+")
+# What the plug-in patches and asks for: the loader's view of libibverbs.
+_PLUGIN = r"_?verbs_\w+|dl_iterate_phdr|sysconf|mprotect"
+
 _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "libmnl/libmnl.h",
                "liburing.h", "linux/*", "microhttpd.h", "netdb.h", "netinet/*", "poll.h",
                "pthread.h", "signal.h", "sys/*", "time.h", "unistd.h"}
@@ -93,6 +107,10 @@ HEADERS = {
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
+    "fabric_sim/simfabric": {"dirent.h", "fcntl.h", "ftw.h", "linux/*", "poll.h", "pthread.h",
+                             "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"},
+    "fabric_sim/verbs": {"endian.h", "fcntl.h", "infiniband/verbs.h", "link.h", "pthread.h",
+                         "rdma/ib_user_verbs.h", "sched.h", "stdatomic.h", "sys/*", "unistd.h"},
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
     "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",
                                         "pthread.h", "signal.h", "sys/epoll.h", "sys/eventfd.h",
@@ -107,6 +125,8 @@ SYMBOLS = {
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
     "fabric_sim": [_PLAIN],
+    "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON],
+    "fabric_sim/verbs": [_SOCKETS, _THREADS, _DISK, _PRINT, _DAEMON, _PLUGIN],
     "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK,
                      _OS_LIBRARIES, _PROCESSES],
     "fabric_hw/rdma": [_PLAIN, _RDMA, _THREADS, r"eventfd|read|write|close"],

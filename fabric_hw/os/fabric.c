@@ -102,7 +102,7 @@ enum fabric_error os_destroy(struct fabric *f)
     os_listeners_close(os);
     os_streams_close(os);
     if (os->names)
-        os_workers_destroy(os->names);
+        os_workers_leave(os->names); /* a name may take half a minute to look up */
     os_io_close(os);
     os_timers_close(os);
     release(os);

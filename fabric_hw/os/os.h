@@ -6,7 +6,8 @@
  *
  * Threads: everything of an instance happens in the thread that uses it, but for names looked up
  * and, without io_uring, storage requests, which have a few threads of their own; those touch
- * nothing but their request and block every signal.
+ * nothing but their request and block every signal. The end of an instance waits for storage, not
+ * for names: a look-up that hangs ends by itself later.
  */
 #ifndef FABRIC_HW_OS_OS_H
 #define FABRIC_HW_OS_OS_H

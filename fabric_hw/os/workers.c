@@ -10,6 +10,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "src/fabric/planted.h"
+
 #define MOST 16
 
 struct os_workers {
@@ -22,9 +24,16 @@ struct os_workers {
     pthread_cond_t more;
     struct os_job *queue, **queue_end;
     struct os_job *finished, **finished_end;
-    unsigned idle;
-    bool stop;
+    unsigned idle, alive; /* threads */
+    bool stop, left;      /* left: the instance is gone, the last thread cleans up */
 };
+
+static void workers_free(struct os_workers *workers)
+{
+    pthread_cond_destroy(&workers->more);
+    pthread_mutex_destroy(&workers->lock);
+    free(workers);
+}
 
 static struct os_job *take(struct os_workers *workers)
 {
@@ -64,9 +73,15 @@ static void *work(void *context)
         pthread_mutex_unlock(&workers->lock);
         job->work(job);
         pthread_mutex_lock(&workers->lock);
-        finish(workers, job);
+        if (workers->left)
+            job->drop(job);
+        else
+            finish(workers, job);
     }
+    bool last = --workers->alive == 0 && workers->left;
     pthread_mutex_unlock(&workers->lock);
+    if (last)
+        workers_free(workers);
     return NULL;
 }
 
@@ -130,13 +145,35 @@ void os_workers_destroy(struct os_workers *workers)
     pthread_mutex_unlock(&workers->lock);
     for (unsigned i = 0; i < workers->thread_count; i++)
         pthread_join(workers->threads[i], NULL);
-    drop_all(workers->finished);
-    drop_all(workers->queue);
-    pthread_cond_destroy(&workers->more);
-    pthread_mutex_destroy(&workers->lock);
     os_unwatch(workers->f, workers->fd);
     close(workers->fd);
-    free(workers);
+    drop_all(workers->finished);
+    drop_all(workers->queue);
+    workers_free(workers);
+}
+
+void os_workers_leave(struct os_workers *workers)
+{
+    struct fabric *f = workers->f;
+    int fd = workers->fd;
+    if (PLANTED(os_workers_waited_for)) {
+        os_workers_destroy(workers);
+        return;
+    }
+    for (unsigned i = 0; i < workers->thread_count; i++)
+        pthread_detach(workers->threads[i]);
+    pthread_mutex_lock(&workers->lock);
+    workers->stop = workers->left = true;
+    struct os_job *queue = workers->queue, *finished = workers->finished;
+    bool last = workers->alive == 0;
+    pthread_cond_broadcast(&workers->more);
+    pthread_mutex_unlock(&workers->lock);
+    if (last)
+        workers_free(workers);
+    os_unwatch(f, fd); /* `workers` is its threads' now */
+    close(fd);
+    drop_all(finished);
+    drop_all(queue);
 }
 
 static void start_thread(struct os_workers *workers)
@@ -144,8 +181,12 @@ static void start_thread(struct os_workers *workers)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0)
+    pthread_mutex_lock(&workers->lock);
+    if (pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0) {
         workers->thread_count++;
+        workers->alive++;
+    }
+    pthread_mutex_unlock(&workers->lock);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "fabric_sim/hca/queue.h"
 #include "src/fabric/planted.h"
 
 static struct cq_state *cq_of(const struct hca *hca, uint32_t id)
@@ -62,6 +63,9 @@ void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t 
               (unsigned long long)wc->wr_id, (unsigned)wc->byte_len);
     if (hca->notify.completion)
         hca->notify.completion(hca->notify.context, hca, (hca_cq){cq_id}, solicited);
+    bool matters = solicited || wc->status != FABRIC_WC_SUCCESS;
+    if (hca->notify.asked && queue_tells(cq, matters))
+        hca->notify.asked(hca->notify.context, hca, cq->context);
 }
 
 static struct hca_wc wc_of(const struct qp_context *ctx, uint64_t wr_id,
@@ -126,10 +130,5 @@ enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq handle)
 
 size_t hca_cq_poll(struct hca *hca, hca_cq handle, struct hca_wc *wcs, size_t capacity)
 {
-    assert(wcs || capacity == 0);
-    struct cq_state *cq = cq_of(hca, handle.id);
-    size_t count = 0;
-    while (count < capacity && cq_ring_take(&hca->state, cq, &wcs[count]))
-        count++;
-    return count;
+    return queue_poll(&hca->state, cq_of(hca, handle.id), wcs, capacity);
 }

@@ -77,6 +77,7 @@ struct hca {
     const char *label; /* of trace lines */
     const struct hca_profile *profile;
     bool discard_payload;
+    const struct hca_reach *reach;
     sim_event overrun; /* queue pairs of an overrun CQ are about to end */
     struct hca_state state;
     struct hca_port *ports; /* port_num - 1 */
@@ -169,11 +170,21 @@ bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint
                 uint32_t access);
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                   uint32_t access);
-bool memory_scatter(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
+bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                     uint32_t offset, const uint8_t *bytes, uint32_t length);
 void payload_give_back(struct hca *hca, struct payload *payload); /* detaches, then unrefs */
 void windows_end_revoking(struct hca *hca);                       /* each with its event */
 void windows_cancel(struct hca *hca); /* without events: the device is being destroyed */
+
+/* ---- reach.c: bytes of a key that was checked. False: they are out of reach, and the responder is
+ * silent. */
+bool memory_read(struct qp_context *ctx, const struct key_state *key, uint64_t addr, void *to,
+                 uint32_t length);
+bool memory_write(struct qp_context *ctx, const struct key_state *key, uint64_t addr,
+                  const void *from, uint32_t length);
+/* A payload that refers to them, or, of another program, is a copy; null: out of reach. */
+struct payload *memory_payload(struct qp_context *ctx, const struct key_state *key, uint64_t addr,
+                               uint32_t length);
 
 /* ---- dc.c */
 struct qp_context *dcr_context(const struct hca *hca, uint32_t number); /* index + 1; 0: null */

@@ -66,6 +66,7 @@ struct hca *hca_create(struct net *net, const struct hca_init *init)
     hca->profile = init->profile;
     device->caps = init->profile->caps & init->caps;
     hca->discard_payload = init->discard_payload;
+    hca->reach = init->reach;
     device->node_guid = net_node_guid(init->node);
     device->sys_image_guid =
         init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);

@@ -46,17 +46,26 @@ typedef struct {
 
 /* ------------------------------------------------------------------ device and ports */
 
+/* How the memory of other programs is read and written: those that own a region (hca_mr_give). Both
+ * copy all of it or return false, when the program or that part of its memory is gone. */
+struct hca_reach {
+    void *context;
+    bool (*read)(void *context, uint32_t owner, uint64_t from, void *to, uint64_t length);
+    bool (*write)(void *context, uint32_t owner, uint64_t to, const void *from, uint64_t length);
+};
+
 struct hca_init {
     struct net_node *node; /* kind NET_HCA; its owner becomes this HCA */
     const char *name;      /* mlx5_0 */
     const struct hca_profile *profile;
-    fabric_caps caps;        /* masks profile->caps; all ones: everything */
-    uint64_t sys_image_guid; /* 0: the node's GUID */
-    bool discard_payload;    /* benchmarks: packets are complete, but no payload is copied */
-    void *memory;            /* where its state lies, to be shared with other processes: zero,
-                              * aligned to 64, the caller's, mapped as long as the HCA is there.
-                              * Null: the HCA's own. */
-    size_t memory_size;      /* 16384 or more; sparse pages are fine */
+    fabric_caps caps;              /* masks profile->caps; all ones: everything */
+    uint64_t sys_image_guid;       /* 0: the node's GUID */
+    bool discard_payload;          /* benchmarks: packets are complete, but no payload is copied */
+    void *memory;                  /* where its state lies, to be shared by processes: zero,
+                                    * aligned to 64, the caller's, mapped as long as it is there.
+                                    * Null: the HCA's own. */
+    size_t memory_size;            /* 16384 or more; sparse pages are fine */
+    const struct hca_reach *reach; /* null: all memory is this process's. Else it stays there. */
 };
 
 /* The HCA takes over the node's ports: their attributes move into its state. Never fails. */
@@ -107,12 +116,14 @@ struct hca_event {
     uint64_t context; /* of that queue pair, CQ, SRQ or window */
 };
 
-/* Both are called once per new entry, at once, in the order in which things happened. They may poll
- * but not post, modify, create or destroy. Either may be null. */
+/* They are called once per new entry, at once, in the order in which things happened. They may poll
+ * but not post, modify, create or destroy. Each may be null. */
 struct hca_notify {
     void *context;
     void (*completion)(void *context, struct hca *hca, hca_cq cq, bool solicited);
     void (*event)(void *context, struct hca *hca);
+    /* A completion that the program asked to be told of (queue_arm), with the CQ's context. */
+    void (*asked)(void *context, struct hca *hca, uint64_t cq_context);
 };
 void hca_set_notify(struct hca *hca, const struct hca_notify *notify);
 
@@ -150,6 +161,11 @@ enum fabric_error hca_pd_dealloc(struct hca *hca, hca_pd pd);
 enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64_t length,
                                   uint64_t iova, uint32_t access, uint64_t context, hca_mr *out,
                                   uint32_t *key);
+/* The region is memory of the program `owner`, not 0, and its address means something only there;
+ * to be said before the key is used. What cannot be reached is as good as dead: a responder whose
+ * program's memory is out of reach answers nothing any more, so that its peer sees retry-exceeded
+ * as it does from a host that lost power. */
+void hca_mr_give(struct hca *hca, hca_mr mr, uint32_t owner);
 /* No access through its key after it returned. invalid_argument while windows are bound to it. */
 enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr);
 /* The iova of a host address under a local key; false when the key is not valid here or the address
@@ -362,14 +378,25 @@ struct hca_recv_wr {
     uint32_t sge_count;
 };
 
-/* Promises and errors as fabric.h states them at qp_post_send and qp_post_recv. */
+/* Promises and errors as fabric.h states them at qp_post_send and qp_post_recv. Where a program
+ * posts into the shared state by itself (queue.h), hca_qp_doorbell is what is left to do. */
 enum fabric_error hca_post_send(struct hca *hca, hca_qp qp, const struct hca_send_wr *wr);
 enum fabric_error hca_post_recv(struct hca *hca, hca_qp qp, const struct hca_recv_wr *wr);
+/* Looks at what was posted to the queue pair: begins to send, or flushes. A doorbell for nothing,
+ * or of a queue pair that is gone, is no mistake. */
+void hca_qp_doorbell(struct hca *hca, hca_qp qp);
+/* The same for every queue pair: when it is not known any more who rang. */
+void hca_doorbells(struct hca *hca);
 
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,
                                  uint64_t context, hca_srq *out);
 /* invalid_argument while a queue pair uses it. Receives not consumed never complete. */
 enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq srq);
+struct hca_srq_info {
+    uint32_t max_wr, max_sge;
+    uint32_t limit; /* 0: not armed */
+};
+void hca_srq_query(const struct hca *hca, hca_srq srq, struct hca_srq_info *out);
 /* One SRQ_LIMIT_REACHED event when fewer than limit receives are left; 0 disarms. */
 enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq srq, uint32_t limit);
 enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq srq, const struct hca_recv_wr *wr);

@@ -30,11 +30,8 @@ static void land(struct qp_context *ctx, const struct packet *packet, uint32_t f
 {
     const struct key_state *key = ctx->write_key;
     assert(key && from <= to && to <= packet->payload_length);
-    if (ctx->hca->discard_payload)
-        return;
     const uint8_t *bytes = packet->payload->bytes + packet->payload_offset;
-    /* Both may be the same region, on one host. */
-    memmove(key_host(key, packet->va + from), bytes + from, to - from);
+    (void)memory_write(ctx, key, packet->va + from, bytes + from, to - from); /* or it is silent */
 }
 
 static struct packet *held_pop(struct qp_context *ctx)

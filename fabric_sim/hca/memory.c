@@ -43,7 +43,7 @@ bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint
     return true;
 }
 
-bool memory_scatter(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
+bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                     uint32_t offset, const uint8_t *bytes, uint32_t length)
 {
     for (uint32_t i = 0; i < count && length > 0; i++) {
@@ -58,8 +58,8 @@ bool memory_scatter(const struct qp_context *ctx, const struct hca_sge *sges, ui
         const struct key_state *key = local_key(ctx, &piece, HCA_ACCESS_LOCAL_WRITE);
         if (!key)
             return false;
-        if (!ctx->hca->discard_payload)
-            memmove(key_host(key, piece.addr), bytes, part); /* a region may be its own peer */
+        if (!memory_write(ctx, key, piece.addr, bytes, part))
+            return false;
         bytes += part;
         length -= part;
         offset = 0;
@@ -116,10 +116,12 @@ static void abandon_landing(struct hca *hca, uint32_t key)
 static void key_end(struct hca *hca, struct key_state *state)
 {
     abandon_landing(hca, state->key);
+    bool copied = state->owner != 0;
     const uint8_t *host = key_host(state, state->iova);
     uint64_t length = state->length;
     state_key_end(&hca->state, state, sim_now(hca->sim));
-    detach_range(hca, host, length);
+    if (!copied)
+        detach_range(hca, host, length);
 }
 
 static struct key_state *key_take(struct hca *hca, struct pd_state *pd)
@@ -193,6 +195,12 @@ static struct key_state *key_of(const struct hca *hca, uint32_t id, enum key_kin
     return state;
 }
 
+void hca_mr_give(struct hca *hca, hca_mr mr, uint32_t owner)
+{
+    assert(owner && hca->reach);
+    key_of(hca, mr.id, KEY_MR)->owner = owner;
+}
+
 enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr)
 {
     struct key_state *state = key_of(hca, mr.id, KEY_MR);
@@ -237,6 +245,7 @@ enum fabric_error hca_mw_open(struct hca *hca, hca_mr mr, uint64_t iova, uint64_
     window->iova = iova;
     window->length = length;
     window->host = region->host + (iova - region->iova);
+    window->owner = region->owner;
     window->mr = mr.id;
     window->context = context;
     region->windows++;

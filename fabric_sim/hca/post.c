@@ -1,93 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work requests into the queues (chapter 11.4.1). A refused one leaves no trace.
+ * What the engine does about work requests; shared receive queues and address handles.
  */
 #include "fabric_sim/hca/engine.h"
 
 #include <assert.h>
-#include <string.h>
+
+#include "fabric_sim/hca/queue.h"
 
 #include "src/fabric/planted.h"
 
-#define MAX_MESSAGE (1ull << 31) /* chapter 9.2 */
-#define MAX_PACKETS 0x300000     /* with all before it inside half of the PSN space */
-
-static uint64_t total(const struct hca_sge *sges, uint32_t count)
+static void look_at_sends(struct hca *hca, const struct qp_state *qp)
 {
-    uint64_t length = 0;
-    for (uint32_t i = 0; i < count; i++)
-        length += sges[i].length;
-    return length;
-}
-
-static enum fabric_error check_send(const struct qp_state *qp, const struct hca_send_wr *wr)
-{
-    bool reads = rules_is_read_or_atomic(wr->opcode);
-    bool atomic = reads && wr->opcode != HCA_WR_RDMA_READ;
-    if (!rules_may_post_send(qp->type, qp->state) || !rules_send_opcode(qp->type, wr->opcode))
-        return ERR_INVALID_ARGUMENT;
-    if (wr->sge_count > qp->max_send_sge)
-        return ERR_INVALID_ARGUMENT;
-    uint64_t length = total(wr->sges, wr->sge_count);
-    if (length > MAX_MESSAGE || (atomic && length != 8))
-        return ERR_INVALID_ARGUMENT;
-    uint32_t mtu = fabric_mtu_bytes(qp->attr.path_mtu);
-    if (mtu && length / mtu >= MAX_PACKETS && !PLANTED(hca_message_unbounded))
-        return ERR_INVALID_ARGUMENT;
-    if ((wr->flags & HCA_SEND_INLINE) && (reads || length > qp->max_inline))
-        return ERR_INVALID_ARGUMENT;
-    if (reads && qp->attr.max_rd_atomic == 0)
-        return ERR_INVALID_ARGUMENT;
-    if ((qp->type == HCA_QP_UD || qp->type == HCA_QP_DCI) && !wr->ah.id)
-        return ERR_INVALID_ARGUMENT;
-    if (qp->sq_head - qp->sq_polled >= qp->sq_limit && !PLANTED(hca_queue_never_full))
-        return ERR_QUEUE_FULL;
-    return FABRIC_OK;
-}
-
-enum fabric_error hca_post_send(struct hca *hca, hca_qp handle, const struct hca_send_wr *wr)
-{
-    assert(wr && (wr->sges || wr->sge_count == 0));
-    struct qp_state *qp = qp_find(hca, handle);
-    if (hca->state.device->removed)
-        return ERR_DEVICE_REMOVED;
-    enum fabric_error error = check_send(qp, wr);
-    if (error)
-        return error;
     struct qp_context *ctx = context_of(hca, qp);
-    send_ring_put(&hca->state, qp, wr);
     if (qp->state == FABRIC_QPS_ERR || qp->state == FABRIC_QPS_SQE)
         qp_flush_sends(ctx);
     else
         context_ready(ctx);
-    return FABRIC_OK;
 }
 
-static enum fabric_error check_recv(const struct recv_ring *rq, const struct hca_recv_wr *wr,
-                                    uint32_t released)
+enum fabric_error hca_post_send(struct hca *hca, hca_qp handle, const struct hca_send_wr *wr)
 {
-    if (!rq->ring)
-        return ERR_QUEUE_FULL;
-    if (wr->sge_count > rq->max_sge || total(wr->sges, wr->sge_count) > MAX_MESSAGE)
-        return ERR_INVALID_ARGUMENT;
-    return rq->head - released >= rq->limit ? ERR_QUEUE_FULL : FABRIC_OK;
+    struct qp_state *qp = qp_find(hca, handle);
+    enum fabric_error error = queue_post_send(&hca->state, qp, wr);
+    if (!error)
+        look_at_sends(hca, qp);
+    return error;
 }
 
 enum fabric_error hca_post_recv(struct hca *hca, hca_qp handle, const struct hca_recv_wr *wr)
 {
-    assert(wr && (wr->sges || wr->sge_count == 0));
     struct qp_state *qp = qp_find(hca, handle);
-    if (hca->state.device->removed)
-        return ERR_DEVICE_REMOVED;
-    if (!rules_may_post_recv(qp->type, qp->state, qp->srq != 0))
-        return ERR_INVALID_ARGUMENT;
-    enum fabric_error error = check_recv(&qp->rq, wr, qp->rq.polled);
-    if (error)
-        return error;
-    recv_ring_put(&hca->state.arena, &qp->rq, wr);
-    if (qp->state == FABRIC_QPS_ERR)
+    enum fabric_error error = queue_post_recv(&hca->state, qp, wr);
+    if (!error && queue_recv_rings(qp))
         qp_flush_recvs(context_of(hca, qp));
-    return FABRIC_OK;
+    return error;
+}
+
+static void doorbell(struct hca *hca, struct qp_state *qp)
+{
+    qp->rung = false;
+    if (queue_send_rings(qp) && !PLANTED(hca_doorbell_unheard))
+        look_at_sends(hca, qp);
+    if (queue_recv_rings(qp))
+        qp_flush_recvs(context_of(hca, qp));
+}
+
+void hca_qp_doorbell(struct hca *hca, hca_qp handle)
+{
+    struct qp_state *qp = state_qp(&hca->state, handle.id);
+    if (qp)
+        doorbell(hca, qp);
+}
+
+void hca_doorbells(struct hca *hca)
+{
+    for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
+        struct qp_state *qp = table_at(&hca->state.arena, &hca->state.device->qps, i);
+        if (qp->slot.id)
+            doorbell(hca, qp);
+    }
 }
 
 /* ------------------------------------------------------------------ shared receive queues */
@@ -135,6 +107,13 @@ enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq handle)
     return FABRIC_OK;
 }
 
+void hca_srq_query(const struct hca *hca, hca_srq handle, struct hca_srq_info *out)
+{
+    const struct srq_state *srq = srq_find(hca, handle);
+    assert(out);
+    *out = (struct hca_srq_info){srq->rq.limit, srq->rq.max_sge, srq->srq_limit};
+}
+
 enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq handle, uint32_t limit)
 {
     struct srq_state *srq = srq_find(hca, handle);
@@ -146,18 +125,9 @@ enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq handle, uint32_t li
     return FABRIC_OK;
 }
 
-enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq handle, const struct hca_recv_wr *wr)
+enum fabric_error hca_srq_post_recv(struct hca *hca, hca_srq srq, const struct hca_recv_wr *wr)
 {
-    assert(wr && (wr->sges || wr->sge_count == 0));
-    struct srq_state *srq = srq_find(hca, handle);
-    if (hca->state.device->removed)
-        return ERR_DEVICE_REMOVED;
-    /* A receive taken from the shared queue makes room at once: it is a queue pair's then. */
-    enum fabric_error error = check_recv(&srq->rq, wr, srq->rq.tail);
-    if (error)
-        return error;
-    recv_ring_put(&hca->state.arena, &srq->rq, wr);
-    return FABRIC_OK;
+    return queue_post_srq_recv(&hca->state, srq_find(hca, srq), wr);
 }
 
 /* ------------------------------------------------------------------ address handles */

@@ -17,7 +17,7 @@ static uint32_t psn_span(const struct qp_context *ctx, const struct send_wqe *wq
 }
 
 /* Several entries go into one buffer, so that a packet refers to one stretch of memory. */
-static void gather(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
+static bool gather(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
 {
     const struct hca_sge *sges = send_wqe_sges(wqe);
     slot->gathered = malloc(wqe->length);
@@ -29,13 +29,16 @@ static void gather(struct qp_context *ctx, struct send_wqe *wqe, struct send_slo
             continue;
         const struct key_state *key = state_key(&ctx->hca->state, sges[i].lkey);
         assert(key && at + sges[i].length <= wqe->length);
-        memcpy(slot->gathered + at, key_host(key, sges[i].addr), sges[i].length);
+        if (!memory_read(ctx, key, sges[i].addr, slot->gathered + at, sges[i].length))
+            return false;
         at += sges[i].length;
     }
     slot->payload = payload_new(ctx->hca->net, slot->gathered, wqe->length);
+    return true;
 }
 
-static void refer(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
+/* False: the memory is out of reach. */
+static bool refer(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
 {
     const struct hca_sge *sges = send_wqe_sges(wqe);
     if (wqe->flags & HCA_SEND_INLINE) {
@@ -44,10 +47,11 @@ static void refer(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot
     } else if (wqe->sge_count == 1) {
         const struct key_state *key = state_key(&ctx->hca->state, sges[0].lkey);
         assert(key);
-        slot->payload = payload_new(ctx->hca->net, key_host(key, sges[0].addr), wqe->length);
+        slot->payload = memory_payload(ctx, key, sges[0].addr, wqe->length);
     } else {
-        gather(ctx, wqe, slot);
+        return gather(ctx, wqe, slot);
     }
+    return slot->payload != NULL;
 }
 
 /* Checks local memory and assigns PSNs. False: the request fails locally, with nothing sent. */
@@ -57,13 +61,12 @@ bool request_prepare(struct qp_context *ctx, struct send_wqe *wqe, struct send_s
     bool reads = rules_is_read_or_atomic(wqe->opcode);
     uint32_t access = reads ? HCA_ACCESS_LOCAL_WRITE : 0;
     assert(!wqe->started && !slot->payload);
-    if (!(wqe->flags & HCA_SEND_INLINE) &&
-        !memory_local(ctx, send_wqe_sges(wqe), wqe->sge_count, access)) {
+    bool valid = (wqe->flags & HCA_SEND_INLINE) ||
+                 memory_local(ctx, send_wqe_sges(wqe), wqe->sge_count, access);
+    if (!valid || (!reads && wqe->length && !refer(ctx, wqe, slot))) {
         wqe->local_error = FABRIC_WC_LOC_PROT_ERR;
         return false;
     }
-    if (!reads && wqe->length)
-        refer(ctx, wqe, slot);
     wqe->start_psn = wqe->first_psn = req->next_psn;
     if (ctx->qp->type == HCA_QP_DCI && !req->connected)
         wqe->first_psn = rules_psn_add(wqe->first_psn, 1); /* one for the connect */

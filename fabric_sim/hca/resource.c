@@ -129,6 +129,17 @@ void resource_read(struct qp_context *ctx, struct packet *packet)
     executed(ctx, packet, resource);
 }
 
+/* False: the memory is out of reach. */
+static bool execute_atomic(struct qp_context *ctx, const struct packet *packet, uint64_t *before)
+{
+    const struct key_state *key = state_key(&ctx->hca->state, packet->rkey);
+    if (!memory_read(ctx, key, packet->va, before, sizeof(*before)))
+        return false;
+    uint64_t value =
+        rules_atomic(packet->opcode & 0x1f, *before, packet->compare, packet->swap_add);
+    return memory_write(ctx, key, packet->va, &value, sizeof(value));
+}
+
 void resource_atomic(struct qp_context *ctx, struct packet *packet)
 {
     if (packet->va % 8 != 0) { /* chapter 9.4.5: naturally aligned */
@@ -144,14 +155,12 @@ void resource_atomic(struct qp_context *ctx, struct packet *packet)
         refuse(ctx, packet, RULES_NAK_INVALID_REQUEST);
         return;
     }
-    uint8_t *at = key_host(state_key(&ctx->hca->state, packet->rkey), packet->va);
-    uint64_t value;
-    memcpy(&value, at, sizeof(value));
-    resource->result = value;
     resource->atomic = true;
     resource->last_psn = packet->psn;
-    value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
-    memcpy(at, &value, sizeof(value));
+    if (!execute_atomic(ctx, packet, &resource->result)) {
+        packet_drop(ctx->hca, packet, "memory out of reach");
+        return;
+    }
     executed(ctx, packet, resource);
 }
 
@@ -177,15 +186,6 @@ static bool is_repetition(const struct qp_context *ctx, const struct resource *r
            (atomic || packet->dma_length == resource->length - offset);
 }
 
-static void execute_again(struct qp_context *ctx, const struct packet *packet)
-{
-    uint8_t *at = key_host(state_key(&ctx->hca->state, packet->rkey), packet->va);
-    uint64_t value;
-    memcpy(&value, at, sizeof(value));
-    value = rules_atomic(packet->opcode & 0x1f, value, packet->compare, packet->swap_add);
-    memcpy(at, &value, sizeof(value));
-}
-
 /* Chapter 9.7.5.1.4: a READ is executed again from the PSN asked for, an atomic is not: its saved
  * result is sent. Without the resource the request is dropped. */
 void resource_duplicate(struct qp_context *ctx, struct packet *packet)
@@ -196,8 +196,10 @@ void resource_duplicate(struct qp_context *ctx, struct packet *packet)
         struct resource *resource = resource_at(ctx, counter);
         if (!is_repetition(ctx, resource, packet))
             continue;
-        if (PLANTED(hca_duplicate_atomic) && resource->atomic)
-            execute_again(ctx, packet);
+        if (PLANTED(hca_duplicate_atomic) && resource->atomic) {
+            uint64_t value;
+            (void)execute_atomic(ctx, packet, &value);
+        }
         resource->cursor = packet->psn;
         resource->sending = false;
         resource_answer(ctx, counter);
@@ -238,15 +240,19 @@ static struct packet *build_read_response(struct qp_context *ctx, struct resourc
         responder_nak(ctx, RULES_NAK_REMOTE_ACCESS);
         return NULL;
     }
+    struct payload **answer = answer_of(ctx, resource);
+    if (resource->length && !*answer) {
+        const struct key_state *key = state_key(&hca->state, resource->rkey);
+        *answer = memory_payload(ctx, key, resource->va, resource->length);
+        if (!*answer) {
+            ctx->rsp->pending = 0;
+            return NULL;
+        }
+    }
     uint32_t offset = (uint32_t)rules_psn_diff(psn, resource->first_psn) * ctx->path->mtu;
     bool first = !resource->sending;
     struct packet *packet = context_packet(ctx, read_operation(resource, psn, first), psn);
     if (resource->length) {
-        struct payload **answer = answer_of(ctx, resource);
-        if (!*answer)
-            *answer = payload_new(hca->net,
-                                  key_host(state_key(&hca->state, resource->rkey), resource->va),
-                                  resource->length);
         uint32_t left = resource->length - offset;
         packet->payload = payload_ref(*answer);
         packet->payload_offset = offset;

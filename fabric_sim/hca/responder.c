@@ -87,12 +87,12 @@ static struct packet *build_ack(struct qp_context *ctx)
 struct packet *responder_next(struct qp_context *ctx)
 {
     struct responder *rsp = ctx->rsp;
-    if (ctx->qp->state < FABRIC_QPS_RTR || ctx->qp->state == FABRIC_QPS_ERR ||
+    if (ctx->qp->state < FABRIC_QPS_RTR || ctx->qp->state == FABRIC_QPS_ERR || rsp->silent ||
         (ctx->dcr && ctx->dcr->closed))
         return NULL;
     if (rsp->pending) {
         struct packet *packet = resource_next(ctx);
-        if (packet)
+        if (packet || rsp->silent)
             return packet;
     }
     return rsp->ack == ACK_NONE ? NULL : build_ack(ctx);
@@ -283,8 +283,8 @@ void responder_request(struct qp_context *ctx, struct packet *packet)
     struct responder *rsp = ctx->rsp;
     struct hca *hca = ctx->hca;
     const struct rules_opcode *op = rules_opcode(packet->opcode);
-    if (rsp->fatal) {
-        packet_drop(hca, packet, "responder in error");
+    if (rsp->fatal || rsp->silent) {
+        packet_drop(hca, packet, rsp->fatal ? "responder in error" : "responder silent");
         return;
     }
     responder_comm_established(ctx);

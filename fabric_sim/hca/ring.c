@@ -9,6 +9,13 @@
 
 #include "src/fabric/planted.h"
 
+/* The position moves once the entry is whole: for readers without the lock, and for the next owner
+ * of a lock whose holder died. */
+static inline void ring_publish(uint32_t *position, uint32_t value)
+{
+    __atomic_store_n(position, value, __ATOMIC_RELEASE);
+}
+
 /* ------------------------------------------------------------------ receives */
 
 uint32_t ring_depth(uint32_t limit)
@@ -66,13 +73,14 @@ void recv_ring_put(const struct hca_arena *arena, struct recv_ring *rq,
                    const struct hca_recv_wr *wr)
 {
     assert(wr->sge_count <= rq->max_sge && rq->head - rq->tail < rq->depth);
-    uint8_t *at = recv_at(arena, rq, rq->head++);
+    uint8_t *at = recv_at(arena, rq, rq->head);
     struct recv_head head = {.wr_id = wr->wr_id, .sge_count = wr->sge_count};
     for (uint32_t i = 0; i < wr->sge_count; i++)
         head.length += wr->sges[i].length;
     memcpy(at, &head, sizeof(head));
     if (wr->sge_count)
         memcpy(at + sizeof(head), wr->sges, wr->sge_count * sizeof(wr->sges[0]));
+    ring_publish(&rq->head, rq->head + 1);
 }
 
 bool recv_ring_take(const struct hca_arena *arena, struct recv_ring *rq, struct recv_wqe *out)
@@ -187,7 +195,7 @@ void send_ring_put(struct hca_state *state, struct qp_state *qp, const struct hc
         copy_inline(qp, wqe, wr);
     else if (wr->sge_count)
         memcpy(send_wqe_sges(wqe), wr->sges, wr->sge_count * sizeof(wr->sges[0]));
-    qp->sq_head++;
+    ring_publish(&qp->sq_head, qp->sq_head + 1);
 }
 
 /* ------------------------------------------------------------------ completions */
@@ -238,11 +246,12 @@ bool cq_ring_put(struct hca_state *state, struct cq_state *cq, const struct hca_
         return false;
     }
     struct cqe *ring = hca_arena_at(&state->arena, cq->ring);
-    struct cqe *cqe = &ring[cq->tail++ & (cq->depth - 1)];
+    struct cqe *cqe = &ring[cq->tail & (cq->depth - 1)];
     copy_wc(&cqe->wc, wc);
     cqe->wc.time = now;
     cqe->qp = qp;
     cqe->release = release;
+    ring_publish(&cq->tail, cq->tail + 1);
     return true;
 }
 
@@ -263,8 +272,9 @@ bool cq_ring_take(struct hca_state *state, struct cq_state *cq, struct hca_wc *o
     if (cq->head == cq->tail)
         return false;
     const struct cqe *ring = hca_arena_at(&state->arena, cq->ring);
-    const struct cqe *cqe = &ring[cq->head++ & (cq->depth - 1)];
+    const struct cqe *cqe = &ring[cq->head & (cq->depth - 1)];
     release_posts(state, cqe);
     *out = cqe->wc;
+    ring_publish(&cq->head, cq->head + 1);
     return true;
 }

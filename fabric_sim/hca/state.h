@@ -80,7 +80,8 @@ struct key_state {
     uint32_t mr;      /* id of a window's region */
     uint32_t windows; /* of a region */
     uint64_t iova, length;
-    uint64_t host; /* address of the first byte in the process that registered it */
+    uint64_t host;  /* address of the first byte in the process that registered it */
+    uint32_t owner; /* program whose address that is; 0: of the process with the engine */
     uint64_t context;
     uint64_t ended; /* when it was put back; ns */
 };
@@ -99,8 +100,12 @@ struct cq_state {
     uint32_t ring; /* chunk of struct cqe */
     uint32_t users;
     bool overrun;
+    uint8_t armed; /* enum cq_armed */
     uint64_t context;
 };
+
+/* What the program wants to be told of, once (vol. 1, chapter 11.4.2.2). */
+enum cq_armed { CQ_NOT_ARMED, CQ_ARMED_SOLICITED, CQ_ARMED_NEXT };
 
 struct recv_wqe {
     uint64_t wr_id;
@@ -154,6 +159,7 @@ struct qp_state {
     uint8_t state; /* enum fabric_qp_state */
     bool sq_sig_all;
     bool sq_drained; /* in SQD, and reported */
+    bool rung;       /* its doorbell was rung and not looked at yet */
     uint32_t qp_num; /* its own for life; shown by a DCT only from RTR on */
     uint32_t pd, send_cq, recv_cq, srq;
     struct hca_qp_attr attr;
@@ -228,6 +234,7 @@ struct responder {
     uint8_t previous; /* operation of the message under way, else RESPONDER_NO_OPCODE */
     bool nak_sent;    /* waits for the expected PSN, says nothing meanwhile */
     bool fatal;       /* ends once the NAK is out */
+    bool silent;      /* the program's memory is out of reach: answers nothing */
     bool comm_est;
     uint8_t ack; /* enum ack_kind: what is still to be sent */
     uint8_t ack_syndrome;

@@ -174,6 +174,8 @@ struct payload *payload_ref(struct payload *payload);
 void payload_unref(struct net *net, struct payload *payload);
 /* Refers to the bytes, does not copy them; the caller has the first reference. */
 struct payload *payload_new(struct net *net, const void *bytes, uint32_t length);
+/* One with memory of its own, to be filled through *bytes before anybody else sees it. */
+struct payload *payload_room(struct net *net, uint32_t length, uint8_t **bytes);
 /* The memory goes back to its program: whoever still refers to it sees a private copy from now. The
  * caller keeps its own reference and gives it up with payload_unref. */
 void payload_detach(struct net *net, struct payload *payload);

@@ -119,6 +119,15 @@ struct payload *payload_new(struct net *net, const void *bytes, uint32_t length)
     return &entry->payload;
 }
 
+struct payload *payload_room(struct net *net, uint32_t length, uint8_t **bytes)
+{
+    assert(length > 0 && bytes);
+    *bytes = net_memory(net, length);
+    struct payload *payload = payload_new(net, *bytes, length);
+    payload->owned = true;
+    return payload;
+}
+
 struct payload *payload_ref(struct payload *payload)
 {
     assert(payload->users > 0 && payload->users < UINT32_MAX);

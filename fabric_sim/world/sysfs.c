@@ -19,6 +19,9 @@
 #define ETHERNET_TYPE 1 /* ARPHRD_ETHER */
 #define CONTENT_MAX 256
 #define PCI_ROOT "pci0000:00"
+#define UVERBS_ABI 6u /* IB_USER_VERBS_ABI_VERSION of include/uapi/rdma/ib_user_verbs.h */
+#define UVERBS_MAJOR 231u
+#define UVERBS_MINOR 192u
 
 enum wanted { CONTENT, NAMES, LINK };
 
@@ -417,6 +420,27 @@ static void describe_functions(struct walk *walk)
     leave(walk, outer);
 }
 
+/* The device files of programs: what libibverbs looks for devices by. */
+static void describe_uverbs(struct walk *walk)
+{
+    const char *outer, *inner;
+    if (!enter(walk, "infiniband_verbs", &outer))
+        return;
+    file(walk, "abi_version", "%u\n", UVERBS_ABI);
+    for (size_t i = 0; i < walk->view->device_count; i++) {
+        const struct sysfs_device *device = &walk->view->devices[i];
+        char name[16];
+        snprintf(name, sizeof(name), "uverbs%u", device->bus & 0xff);
+        if (!enter(walk, name, &inner))
+            continue;
+        file(walk, "ibdev", "%s\n", device->name);
+        file(walk, "dev", "%u:%u\n", UVERBS_MAJOR, UVERBS_MINOR + (device->bus & 0xff));
+        file(walk, "abi_version", "1\n");
+        leave(walk, inner);
+    }
+    leave(walk, outer);
+}
+
 static void describe(struct walk *walk)
 {
     const struct sysfs_view *view = walk->view;
@@ -427,6 +451,8 @@ static void describe(struct walk *walk)
                 describe_device(walk, &view->devices[i], true);
             leave(walk, inner);
         }
+        if (view->device_count)
+            describe_uverbs(walk);
         if (enter(walk, "net", &inner)) {
             describe_interfaces(walk);
             leave(walk, inner);

@@ -53,7 +53,8 @@ enum cli_signal {
 
 struct cli_host {
     FILE *out, *err;
-    bool terminal;    /* colour and progress may be used */
+    bool terminal;    /* `out` is one: colour may be used */
+    bool progress;    /* `err` is one: a line may be written over */
     bool color;       /* unless this is false */
     unsigned columns; /* of the terminal; 0: none, nothing is wrapped */
     void *context;    /* of what follows */

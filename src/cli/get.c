@@ -6,6 +6,7 @@
 
 #include "src/cli/commands.h"
 #include "src/cli/parts.h"
+#include "src/cli/progress.h"
 #include "src/cli/work.h"
 #include "src/fabric/planted.h"
 
@@ -19,6 +20,7 @@ struct get {
     struct cli_parts parts;
     uint32_t count, next, open; /* parts; count 0: the value itself */
     enum client_transport transport;
+    struct cli_progress progress;
 };
 
 static void begin(struct cli_work *w)
@@ -56,10 +58,19 @@ static void first(struct cli_work *w, struct get *g, const struct client_complet
     g->size = g->parts.size;
     g->count = cli_parts_count(g->size);
     g->data = malloc((size_t)g->size);
-    if (g->data)
+    if (g->data) {
+        cli_progress_say(&g->progress, w, g->key, 0, g->size);
         go_on(w, g);
-    else
+    } else {
         cli_work_end(w, ERR_RESOURCES_EXHAUSTED);
+    }
+}
+
+/* Bytes; those of the last part are fewer. */
+static uint64_t through(const struct get *g)
+{
+    const uint64_t bytes = (uint64_t)(g->next - g->open) * CLI_PART;
+    return bytes < g->size ? bytes : g->size;
 }
 
 static void completed(struct cli_work *w, const struct client_completion *completion)
@@ -81,6 +92,7 @@ static void completed(struct cli_work *w, const struct client_completion *comple
         cli_work_end(w, ERR_TAG_MISMATCH); /* a part of another file */
         return;
     }
+    cli_progress_say(&g->progress, w, g->key, through(g), g->size);
     go_on(w, g);
     if (!w->done && g->open == 0)
         cli_work_end_by(w, completion);
@@ -121,8 +133,9 @@ static enum cli_exit deliver(struct cli_work *w, const struct get *g)
     return CLI_DONE;
 }
 
-static enum cli_exit judge(struct cli_work *w, const struct get *g)
+static enum cli_exit judge(struct cli_work *w, struct get *g)
 {
+    cli_progress_end(&g->progress, w);
     if (w->error)
         return cli_work_fail(w, g->key);
     if (!is_whole(g))

@@ -7,11 +7,13 @@
 
 #include "src/cli/commands.h"
 #include "src/cli/parts.h"
+#include "src/cli/progress.h"
 #include "src/cli/work.h"
 #include "src/fabric/planted.h"
 
 #define AT_ONCE 4u /* parts under way */
 #define LIST UINT32_MAX
+#define LOOKS (UINT64_C(1) << 32) /* from here on cookies are looks at parts */
 
 struct put {
     const char *key;
@@ -19,8 +21,9 @@ struct put {
     uint32_t parts, next, open;
     char list[CLI_LIST_MAX];
     size_t list_length;
-    bool list_sent;
+    bool list_sent, looked, evicted;
     enum client_transport transport;
+    struct cli_progress progress;
 };
 
 static void submit_part(struct cli_work *w, struct put *p)
@@ -34,6 +37,19 @@ static void submit_part(struct cli_work *w, struct put *p)
                     p->next++);
 }
 
+/* A store that makes room by itself may have given away the first parts for the last ones. */
+static void look_at_parts(struct cli_work *w, struct put *p)
+{
+    char key[CLI_PART_KEY];
+    p->looked = true;
+    for (uint32_t i = 0; !w->done && i < p->parts; i++) {
+        bool fits = cli_parts_key(p->key, i, key);
+        assert(fits);
+        p->open++;
+        cli_work_submit(w, CLIENT_EXISTS, key, NULL, 0, LOOKS + i);
+    }
+}
+
 static void go_on(struct cli_work *w, struct put *p)
 {
     if (p->parts == 1)
@@ -42,6 +58,10 @@ static void go_on(struct cli_work *w, struct put *p)
         submit_part(w, p);
     if (w->done || p->open > 0 || p->list_sent)
         return;
+    if (!p->looked && !PLANTED(cli_parts_evicted_unseen)) {
+        look_at_parts(w, p);
+        return;
+    }
     p->list_sent = true;
     cli_work_submit(w, CLIENT_PUT, p->key, p->list, p->list_length, LIST);
 }
@@ -54,18 +74,35 @@ static void begin(struct cli_work *w)
         cli_work_submit(w, CLIENT_PUT, p->key, p->file.data, p->file.length, LIST);
     else
         go_on(w, p);
+    if (p->parts > 1)
+        cli_progress_say(&p->progress, w, p->key, 0, p->file.length);
+}
+
+/* Bytes; those of the last part are fewer. */
+static uint64_t through(const struct put *p)
+{
+    const uint64_t bytes = (uint64_t)(p->next - p->open) * CLI_PART;
+    return bytes < p->file.length ? bytes : p->file.length;
 }
 
 static void completed(struct cli_work *w, const struct client_completion *completion)
 {
     struct put *p = w->context;
-    p->transport = completion->transport;
+    if (completion->cookie < LOOKS)
+        p->transport = completion->transport;
     if (completion->error || completion->cookie == LIST) {
         cli_work_end_by(w, completion);
         return;
     }
+    if (completion->cookie >= LOOKS && !completion->found) {
+        p->evicted = true;
+        cli_work_end(w, ERR_STORE_FULL);
+        return;
+    }
     assert(p->open > 0);
     p->open--;
+    if (completion->cookie < LOOKS)
+        cli_progress_say(&p->progress, w, p->key, through(p), p->file.length);
     go_on(w, p);
 }
 
@@ -106,6 +143,13 @@ static enum cli_exit run(struct cli *cli, struct put *p)
     struct cli_work work = {.cli = cli, .context = p, .begin = begin, .completed = completed};
     if (!cli_work_run(&work, &code))
         return code;
+    cli_progress_end(&p->progress, &work);
+    if (p->evicted)
+        return cli_fail_as(cli, ERR_STORE_FULL, CLI_STORE,
+                           "Raise memory.max_size, or store a smaller file.",
+                           "%s: the store gave its first parts away for the last ones: it has too "
+                           "little room for %zu bytes",
+                           p->key, p->file.length);
     if (work.error && !PLANTED(cli_put_blind))
         return cli_work_fail(&work, p->key);
     show(&work, p);

@@ -208,15 +208,15 @@ static enum cli_exit check_server(struct cli *cli)
                           given);
 }
 
+static const char where[] =
+    "Check that the server runs, and take the address from its line `memkv: ready data=IP:PORT "
+    "admin=IP:PORT`: it is admin.address, the data port + 1 unless set.";
+
 static enum cli_exit unreached(struct cli *cli, const struct asking *a)
 {
-    return cli_fail_as(
-        cli, a->error, cli_exit_of(a->error),
-        "Check that the server runs, and take the address from its line `memkv: ready "
-        "data=IP:PORT admin=IP:PORT`: it is admin.address, the data port + 1 unless "
-        "set.",
-        "%s: the HTTP end point of the server%s", a->server,
-        a->error == ERR_PEER_GONE ? "; with TLS, ask with curl https://" : "");
+    return cli_fail_as(cli, a->error, cli_exit_of(a->error), where,
+                       "%s: the HTTP end point of the server%s", a->server,
+                       a->error == ERR_PEER_GONE ? "; with TLS, ask with curl https://" : "");
 }
 
 static enum cli_exit judge(struct cli *cli, const struct asking *a)
@@ -226,15 +226,15 @@ static enum cli_exit judge(struct cli *cli, const struct asking *a)
     const char *page = a->answer ? strstr(a->answer, "\r\n\r\n") : NULL;
     bool http = a->answer && strncmp(a->answer, "HTTP/1.", 7) == 0;
     if (!http || !page)
-        return cli_fail(cli, ERR_FRAME_INVALID,
-                        "%s: what answers there speaks no HTTP; with TLS, ask with curl https://",
-                        a->server);
+        return cli_fail_as(
+            cli, ERR_FRAME_INVALID, cli_exit_of(ERR_FRAME_INVALID), where,
+            "%s: what answers there speaks no HTTP; with TLS, ask with curl https://", a->server);
     json_t *status = json_loads(page + 4, 0, NULL);
     bool ok = strncmp(a->answer + 8, " 200", 4) == 0 && json_is_object(status);
     enum cli_exit code = CLI_DONE;
     if (!ok)
-        code = cli_fail(cli, ERR_NOT_FOUND, "%s: found '%.12s'; is this a memkv server?", a->server,
-                        a->answer);
+        code = cli_fail_as(cli, ERR_NOT_FOUND, CLI_NOT_FOUND, where,
+                           "%s: found '%.12s'; is this a memkv server?", a->server, a->answer);
     else if (cli->arguments->json)
         cli_print_json(cli, json_incref(status));
     else

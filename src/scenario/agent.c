@@ -19,9 +19,10 @@ struct agent {
     const struct agent_init *init;
     const struct remote_host *host;
     char node[64], storage[UNDO_PATH];
-    json_t *place; /* as the node's process takes it */
-    json_t *setup; /* of the program that runs or ran; null: none ever did */
-    json_t *rules; /* of calls that fail */
+    json_t *place;   /* as the node's process takes it */
+    json_t *setup;   /* of the program that runs or ran; null: none ever did */
+    json_t *rules;   /* of calls that fail */
+    json_t *waiting; /* commands for the program that is about to start */
     struct undo undo;
     bool begun;
     int child;     /* number of the program's process; 0: none */
@@ -85,8 +86,12 @@ static void start(struct agent *agent)
     agent->said_end = agent->killed = agent->again = false;
     agent->child = agent->host->spawn(agent->host->context, agent->init->node, detail);
     json_object_set(agent->setup, "rules", agent->rules);
-    if (agent->child && send(agent, json_incref(agent->setup)))
+    if (agent->child && send(agent, json_incref(agent->setup))) {
+        for (size_t i = 0; i < json_array_size(agent->waiting); i++)
+            (void)send(agent, json_incref(json_array_get(agent->waiting, i)));
+        json_array_clear(agent->waiting);
         return;
+    }
     say_log(agent, "error", detail);
     say_exited(agent, ERR_INTERNAL, 127);
 }
@@ -293,7 +298,11 @@ static void freeze(struct agent *agent, const json_t *asked)
 
 static void tell(struct agent *agent, const json_t *asked)
 {
-    (void)send(agent, json_pack("{s:O}", "tell", json_object_get(asked, "command")));
+    json_t *message = json_pack("{s:O}", "tell", json_object_get(asked, "command"));
+    if (agent->again) /* whoever comes is meant, not whoever goes */
+        json_array_append_new(agent->waiting, message);
+    else
+        (void)send(agent, message);
 }
 
 static void do_asked(struct agent *agent, const char *line)
@@ -350,13 +359,15 @@ static int finish(struct agent *agent)
     json_decref(agent->place);
     json_decref(agent->setup);
     json_decref(agent->rules);
+    json_decref(agent->waiting);
     return done ? 0 : 1;
 }
 
 int agent_main(const struct agent_init *init)
 {
     assert(init && init->host && init->node && init->look);
-    struct agent agent = {.init = init, .host = init->host, .rules = json_array()};
+    struct agent agent = {
+        .init = init, .host = init->host, .rules = json_array(), .waiting = json_array()};
     struct remote_input input = {.type = REMOTE_DEADLINE};
     hello(&agent);
     while (input.type != REMOTE_PARENT_ENDED) {

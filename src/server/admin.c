@@ -100,7 +100,8 @@ static void fill_rails(const struct server *s, char names[RAIL_MAX][FABRIC_NAME_
         const struct rail *r = &s->rails[i];
         uint32_t growth;
         snprintf(names[i], sizeof names[i], "%s:%u", r->name, r->port_num);
-        out->rails[out->rail_count++] = (struct admin_rail){
+        struct admin_rail *rail = &out->rails[out->rail_count++];
+        *rail = (struct admin_rail){
             .name = names[i],
             .is_ready = r->state == RAIL_READY,
             .reason = error_name(r->reason),
@@ -108,6 +109,20 @@ static void fill_rails(const struct server *s, char names[RAIL_MAX][FABRIC_NAME_
             .write_bytes = s->written.rail_bytes[i],
             .pkey_violations = rail_pkey_violations(r, &growth),
         };
+        server_dc_count(s, i, &rail->dc_initiators, &rail->dc_held, &rail->dc_waiting);
+    }
+}
+
+static void fill_links(const struct server *s, struct admin_snapshot *out)
+{
+    out->dc = (struct admin_dc){s->dc.recoveries, s->dc.taken_back, s->dc.flushed, s->dc.proofs};
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
+        const struct server_connection *c = s->connections[i];
+        for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
+            bool up = c->links[k].state == SERVER_LINK_UP;
+            out->links_dc += up && c->links[k].dc.used;
+            out->links_rc += up && !c->links[k].dc.used;
+        }
     }
 }
 
@@ -147,6 +162,7 @@ void server_http(struct server *server, const struct fabric_event *event)
     fill_counts(status, &snapshot);
     fill_traffic(s, &snapshot);
     fill_rails(s, names, &snapshot);
+    fill_links(s, &snapshot);
     struct admin_answer answer;
     bool made = admin_answer(event->u.http.method, event->u.http.path, &snapshot, &answer);
     const struct fabric_http_answer reply = {

@@ -161,6 +161,7 @@ enum cli_exit desk_type(struct desk *desk, const char *line)
     struct cli_host host = {.out = open_memstream(&desk->out, &out_length),
                             .err = open_memstream(&desk->err, &err_length),
                             .columns = desk->columns,
+                            .progress = desk->progress,
                             .context = desk,
                             .environment = environment,
                             .read_file = read_file,

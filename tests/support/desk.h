@@ -24,6 +24,7 @@ struct desk {
     struct desk_file files[DESK_FILES];
     const char *variables[16][2];
     unsigned columns;
+    bool progress;
     enum fabric_log_level level; /* the last that a reload set */
     /* Called when the node has run for a moment: may give it a signal (below). Null: never. */
     void (*meanwhile)(struct desk *desk);

@@ -73,7 +73,8 @@ static void add_host(struct hca_world *w, int i, const struct hca_world_init *in
                               .caps = ~init->without,
                               .discard_payload = init->discard_payload,
                               .memory = init->arena[i],
-                              .memory_size = init->arena_size};
+                              .memory_size = init->arena_size,
+                              .reach = init->reach};
     assert(device.profile);
     host->hca = hca_create(w->net, &device);
     net_connect(port, sw_port, NULL);

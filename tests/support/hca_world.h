@@ -48,6 +48,7 @@ struct hca_world_init {
     bool discard_payload;
     void *arena[HCA_WORLD_HOSTS]; /* where each device keeps its state; null: in its own memory */
     size_t arena_size;
+    const struct hca_reach *reach; /* of the devices, for regions given to an owner */
 };
 
 /* Defaults: every port ACTIVE, LID 10 + i, P_Key 0xffff, MTU 4096, VL0 only. */

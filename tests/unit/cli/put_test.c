@@ -15,20 +15,25 @@
 #define OTHER_KEY "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
 /* A server on node 0, and a desk at node 1 that knows it. */
-static void open_pair(struct desk *desk, const char *max_size)
+static void open_store(struct desk *desk, const char *max_size, bool evicts)
 {
     char config[512];
     desk_open(desk);
     desk->world = small_world_new(2);
     snprintf(config, sizeof config,
              "{network: {address: \"0.0.0.0:9900\", auth_key: " PAIR_KEY
-             "}, memory: {max_size: %s}, storage: {eviction: {enabled: false}}}",
-             max_size);
+             "}, memory: {max_size: %s}, storage: {eviction: {enabled: %s}}}",
+             max_size, evicts ? "true" : "false");
     assert_int_equal(small_start(desk->world, PAIR_SERVER, &memkv_server_program, config), 0);
     desk_set(desk, "MEMKV_SERVERS", "10.0.0.1:9900");
     desk_set(desk, "MEMKV_AUTH_KEY", PAIR_KEY);
     desk_set(desk, "MEMKV_TRANSPORT", "tcp");
     desk_set(desk, "MEMKV_TIMEOUT", "2 s");
+}
+
+static void open_pair(struct desk *desk, const char *max_size)
+{
+    open_store(desk, max_size, false);
 }
 
 static void a_file_that_was_put_is_got_again(void **state)
@@ -120,8 +125,13 @@ static void a_file_above_the_largest_value_is_stored_in_parts(void **state)
     desk_expect(&desk, "memkv exists k#0", CLI_NOT_FOUND, NULL, NULL);
     desk_file(&desk, "in", data, size, 0644);
     desk_expect(&desk, "memkv put k in -j", CLI_DONE, "\"parts\":2", NULL);
+    assert_null(strchr(desk.err, '\r')); /* no terminal */
     desk_expect(&desk, "memkv exists k k#0 k#1", CLI_DONE, NULL, NULL);
-    desk_expect(&desk, "memkv get k out", CLI_DONE, NULL, NULL);
+    desk.progress = true;
+    desk_expect(&desk, "memkv put k in", CLI_DONE, NULL, "\r\033[Kk: 16 of 17 MiB");
+    desk_expect(&desk, "memkv get k out", CLI_DONE, NULL, "\r\033[Kk: 17 of 17 MiB");
+    assert_non_null(strstr(desk.err, "\r\033[Kmemkv: k: 16777217 bytes read"));
+    desk.progress = false;
     assert_int_equal(desk_find(&desk, "out")->length, size);
     assert_memory_equal(desk_find(&desk, "out")->data, data, size);
     desk_file(&desk, "one", "y", 1, 0644); /* the same length, other bytes */
@@ -180,6 +190,24 @@ static void an_interrupted_command_says_so_and_writes_nothing(void **state)
     desk_close(&desk);
 }
 
+/* What is told to be stored can be read, unless something else is stored. */
+static void a_file_that_pushes_itself_out_is_not_stored(void **state)
+{
+    struct desk desk;
+    size_t size = 4 * (size_t)CLI_PART + 1;
+    char *data = malloc(size);
+    (void)state;
+    fill(data, size);
+    open_store(&desk, "70 MiB", true);
+    desk_file(&desk, "in", data, size, 0644);
+    desk_expect(&desk, "memkv put k in", CLI_STORE, NULL,
+                "store_full: k: the store gave its first parts away");
+    desk_expect(&desk, "memkv exists k", CLI_NOT_FOUND, "missing k", NULL);
+    desk_expect(&desk, "memkv put k in -j", CLI_STORE, "\"exit\":9", NULL);
+    free(data);
+    desk_close(&desk);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -187,6 +215,7 @@ int main(void)
         cmocka_unit_test(what_goes_wrong_has_its_exit_code),
         cmocka_unit_test(exists_and_rm_tell_of_each_key),
         cmocka_unit_test(a_file_above_the_largest_value_is_stored_in_parts),
+        cmocka_unit_test(a_file_that_pushes_itself_out_is_not_stored),
         cmocka_unit_test(only_the_exact_text_is_a_list_of_parts),
         cmocka_unit_test(an_interrupted_command_says_so_and_writes_nothing),
     };

@@ -212,6 +212,7 @@ static void the_status_of_a_server_is_shown(void **state)
     answer = "HTTP/1.1 404 Not Found\r\n\r\n{}";
     desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_NOT_FOUND, NULL,
                 "is this a memkv server?");
+    assert_non_null(strstr(desk.err, "admin.address"));
     answer = "\x16\x03\x01 no HTTP";
     desk_expect(&desk, "memkv admin status --server 10.0.0.1:9900", CLI_CANNOT_REACH, NULL,
                 "speaks no HTTP");

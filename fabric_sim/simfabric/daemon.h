@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs a fabric in real time: one thread, one loop over the socket of the fabric, its clients, the
+ * doorbell, and the time of the next event of the world.
+ */
+#ifndef FABRIC_SIM_SIMFABRIC_DAEMON_H
+#define FABRIC_SIM_SIMFABRIC_DAEMON_H
+
+#include "fabric_sim/simfabric/instance.h"
+#include "fabric_sim/simfabric/service.h"
+
+struct daemon {
+    struct service *service;
+    const struct instance *instance;
+    int epoll, listener, signals;
+    uint64_t start;  /* of the world, on the clock CLOCK_MONOTONIC; ns */
+    uint64_t *shown; /* by host: the state of its ports that its tree shows */
+    uint64_t looked; /* when the trees were last compared with the ports */
+    bool crowded;    /* no descriptor for another client: nobody is let in for now */
+    bool stop;
+};
+
+/* Listens at the instance's socket, takes SIGTERM and SIGINT, renders the trees. False and a
+ * sentence in `detail` (TESTBED_DETAIL bytes); there is nothing to end then. */
+bool daemon_begin(struct daemon *daemon, struct service *service, const struct instance *instance,
+                  char *detail);
+/* Until a signal comes, or, with `until`, until it says so; that is asked at every turn. */
+void daemon_run(struct daemon *daemon, bool (*until)(void *context), void *context);
+void daemon_end(struct daemon *daemon);
+
+/* How many ports are cabled to something, and how many of these are ACTIVE. */
+void daemon_count_ports(const struct daemon *daemon, unsigned *cabled, unsigned *active);
+uint64_t daemon_now(const struct daemon *daemon); /* ns since the world began */
+
+#endif

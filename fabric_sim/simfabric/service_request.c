@@ -1,0 +1,539 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The control calls of programs, carried out on the HCA. A handle is looked up by the client that
+ * names it: what is not its own is not there (EINVAL).
+ */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "fabric_sim/hca/state.h"
+#include "fabric_sim/simfabric/service.h"
+#include "src/fabric/planted.h"
+
+struct call {
+    struct service *service;
+    struct service_client *client;
+    struct hca *hca;
+    const struct protocol_request *request;
+    struct service_answer *out;
+};
+
+int service_errno(enum fabric_error error)
+{
+    switch (error) {
+    case FABRIC_OK:
+        return 0;
+    case ERR_RESOURCES_EXHAUSTED:
+    case ERR_QUEUE_FULL:
+    case ERR_REGISTRATION_FAILED:
+        return ENOMEM;
+    case ERR_DEVICE_REMOVED:
+        return EIO;
+    case ERR_NOT_SUPPORTED:
+    case ERR_DC_UNSUPPORTED:
+        return EOPNOTSUPP;
+    default:
+        return EINVAL;
+    }
+}
+
+/* ------------------------------------------------------------------ objects */
+
+static struct object *mine(const struct call *call, uint32_t handle, enum object_kind kind)
+{
+    return objects_find(&call->service->objects, handle, kind, call->client->number);
+}
+
+/* An object whose number at the device is still to come; null, with the error told. */
+static struct object *begin(const struct call *call, enum object_kind kind, uint64_t cookie)
+{
+    struct object *object = objects_add(&call->service->objects, kind, call->client->number);
+    if (object)
+        object->cookie = cookie;
+    else
+        call->out->reply.error = ENOMEM;
+    return object;
+}
+
+static void finish(const struct call *call, struct object *object, enum fabric_error error,
+                   uint32_t id)
+{
+    assert(object->id == 0);
+    struct protocol_reply *reply = &call->out->reply;
+    reply->error = service_errno(error);
+    if (error) {
+        objects_drop(&call->service->objects, object);
+        return;
+    }
+    object->id = id;
+    reply->u.made.handle = object->handle;
+    reply->u.made.id = id;
+}
+
+/* At the device; the error when something still uses it. */
+static enum fabric_error end_at_device(struct hca *hca, const struct object *object)
+{
+    switch (object->kind) {
+    case OBJECT_QP:
+        hca_qp_destroy(hca, (hca_qp){object->id});
+        return FABRIC_OK;
+    case OBJECT_AH:
+        hca_ah_destroy(hca, (hca_ah){object->id});
+        return FABRIC_OK;
+    case OBJECT_SRQ:
+        return hca_srq_destroy(hca, (hca_srq){object->id});
+    case OBJECT_CQ:
+        return hca_cq_destroy(hca, (hca_cq){object->id});
+    case OBJECT_MR:
+        return hca_mr_deregister(hca, (hca_mr){object->id});
+    case OBJECT_PD:
+        return hca_pd_dealloc(hca, (hca_pd){object->id});
+    case OBJECT_CHANNEL:
+    case OBJECT_KINDS:
+        break;
+    }
+    return FABRIC_OK;
+}
+
+void service_end_object(struct service *service, struct hca *hca, struct object *object)
+{
+    enum fabric_error error = hca ? end_at_device(hca, object) : FABRIC_OK;
+    assert(!error); /* what used it ended before it */
+    (void)error;
+    objects_drop(&service->objects, object);
+}
+
+static void destroy(const struct call *call, enum object_kind kind)
+{
+    struct object *object = mine(call, call->request->u.handle, kind);
+    if (!object) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    if (end_at_device(call->hca, object) != FABRIC_OK)
+        call->out->reply.error = EBUSY;
+    else
+        objects_drop(&call->service->objects, object);
+}
+
+static void alloc_pd(const struct call *call)
+{
+    hca_pd pd = {0};
+    struct object *object = begin(call, OBJECT_PD, 0);
+    if (!object)
+        return;
+    enum fabric_error error = hca_pd_alloc(call->hca, &pd);
+    finish(call, object, error, pd.id);
+}
+
+static void reg_mr(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *pd = mine(call, request->u.mr.pd, OBJECT_PD);
+    struct object *object = pd ? begin(call, OBJECT_MR, 0) : NULL;
+    hca_mr mr = {0};
+    uint32_t key = 0;
+    if (!pd)
+        call->out->reply.error = EINVAL;
+    if (!object)
+        return;
+    enum fabric_error error = hca_mr_register(
+        call->hca, (hca_pd){pd->id}, (void *)(uintptr_t)request->u.mr.addr, request->u.mr.length,
+        request->u.mr.iova, request->u.mr.access, object->handle, &mr, &key);
+    if (!error)
+        hca_mr_give(call->hca, mr, call->client->number);
+    finish(call, object, error, mr.id);
+    call->out->reply.u.made.key = key;
+}
+
+static void create_channel(const struct call *call)
+{
+    bool async = call->request->u.channel.async != 0;
+    struct object *object = async && call->client->async ? NULL : begin(call, OBJECT_CHANNEL, 0);
+    int fd;
+    if (async && call->client->async)
+        call->out->reply.error = EBUSY;
+    if (!object)
+        return;
+    if (!outbox_open(&object->outbox, &fd)) {
+        objects_drop(&call->service->objects, object);
+        call->out->reply.error = EMFILE;
+        return;
+    }
+    finish(call, object, FABRIC_OK, 0);
+    if (async)
+        call->client->async = object->handle;
+    call->out->fds[call->out->fd_count++] = fd;
+}
+
+static void create_cq(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    uint32_t channel = request->u.cq.channel;
+    hca_cq cq = {0};
+    if (channel && !mine(call, channel, OBJECT_CHANNEL)) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    struct object *object = begin(call, OBJECT_CQ, request->u.cq.cookie);
+    if (!object)
+        return;
+    object->channel = channel;
+    enum fabric_error error = hca_cq_create(call->hca, request->u.cq.depth, object->handle, &cq);
+    finish(call, object, error, cq.id);
+    call->out->reply.u.made.size = request->u.cq.depth;
+}
+
+/* ------------------------------------------------------------------ shared receive queues */
+
+static void create_srq(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *pd = mine(call, request->u.srq.pd, OBJECT_PD);
+    struct object *object = pd ? begin(call, OBJECT_SRQ, request->u.srq.cookie) : NULL;
+    hca_srq srq = {0};
+    if (!pd)
+        call->out->reply.error = EINVAL;
+    if (!object)
+        return;
+    enum fabric_error error = hca_srq_create(call->hca, (hca_pd){pd->id}, request->u.srq.max_wr,
+                                             request->u.srq.max_sge, object->handle, &srq);
+    finish(call, object, error, srq.id);
+}
+
+static void set_srq_limit(const struct call *call)
+{
+    const struct object *srq = mine(call, call->request->u.srq.handle, OBJECT_SRQ);
+    enum fabric_error error =
+        srq ? hca_srq_set_limit(call->hca, (hca_srq){srq->id}, call->request->u.srq.limit)
+            : ERR_INVALID_ARGUMENT;
+    call->out->reply.error = service_errno(error);
+}
+
+static void query_srq(const struct call *call)
+{
+    const struct object *srq = mine(call, call->request->u.handle, OBJECT_SRQ);
+    struct hca_srq_info info;
+    if (!srq) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    hca_srq_query(call->hca, (hca_srq){srq->id}, &info);
+    call->out->reply.u.srq.max_wr = info.max_wr;
+    call->out->reply.u.srq.max_sge = info.max_sge;
+    call->out->reply.u.srq.limit = info.limit;
+}
+
+/* ------------------------------------------------------------------ queue pairs */
+
+static void read_av(const struct protocol_av *from, struct fabric_av *to)
+{
+    *to = (struct fabric_av){.dlid = from->dlid,
+                             .sl = from->sl,
+                             .src_path_bits = from->src_path_bits,
+                             .port_num = from->port_num,
+                             .is_global = from->is_global != 0};
+    memcpy(to->grh.dgid.raw, from->dgid, sizeof(from->dgid));
+    to->grh.sgid_index = from->sgid_index;
+    to->grh.hop_limit = from->hop_limit;
+    to->grh.traffic_class = from->traffic_class;
+    to->grh.flow_label = from->flow_label;
+}
+
+static void write_av(const struct fabric_av *from, struct protocol_av *to)
+{
+    *to = (struct protocol_av){.flow_label = from->grh.flow_label,
+                               .dlid = from->dlid,
+                               .sl = from->sl,
+                               .src_path_bits = from->src_path_bits,
+                               .port_num = from->port_num,
+                               .is_global = from->is_global,
+                               .sgid_index = from->grh.sgid_index,
+                               .hop_limit = from->grh.hop_limit,
+                               .traffic_class = from->grh.traffic_class};
+    memcpy(to->dgid, from->grh.dgid.raw, sizeof(to->dgid));
+}
+
+static void read_attr(const struct protocol_qp_attr *from, struct hca_qp_attr *to)
+{
+    *to = (struct hca_qp_attr){.state = from->state,
+                               .cur_state = from->cur_state,
+                               .en_sqd_async_notify = from->en_sqd_async_notify != 0,
+                               .port_num = (uint8_t)from->port_num,
+                               .pkey_index = (uint16_t)from->pkey_index,
+                               .access = from->access,
+                               .qkey = from->qkey,
+                               .path_mtu = from->path_mtu,
+                               .dest_qp_num = from->dest_qp_num,
+                               .rq_psn = from->rq_psn,
+                               .sq_psn = from->sq_psn,
+                               .max_rd_atomic = (uint8_t)from->max_rd_atomic,
+                               .max_dest_rd_atomic = (uint8_t)from->max_dest_rd_atomic,
+                               .min_rnr_timer = (uint8_t)from->min_rnr_timer,
+                               .timeout = (uint8_t)from->timeout,
+                               .retry_cnt = (uint8_t)from->retry_cnt,
+                               .rnr_retry = (uint8_t)from->rnr_retry};
+    read_av(&from->av, &to->av);
+}
+
+static void write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *to)
+{
+    *to = (struct protocol_qp_attr){.state = from->state,
+                                    .cur_state = from->state,
+                                    .port_num = from->port_num,
+                                    .pkey_index = from->pkey_index,
+                                    .access = from->access,
+                                    .qkey = from->qkey,
+                                    .path_mtu = from->path_mtu,
+                                    .en_sqd_async_notify = from->en_sqd_async_notify,
+                                    .dest_qp_num = from->dest_qp_num,
+                                    .rq_psn = from->rq_psn,
+                                    .sq_psn = from->sq_psn,
+                                    .max_rd_atomic = from->max_rd_atomic,
+                                    .max_dest_rd_atomic = from->max_dest_rd_atomic,
+                                    .min_rnr_timer = from->min_rnr_timer,
+                                    .timeout = from->timeout,
+                                    .retry_cnt = from->retry_cnt,
+                                    .rnr_retry = from->rnr_retry};
+    write_av(&from->av, &to->av);
+}
+
+static void create_qp(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *pd = mine(call, request->u.qp.pd, OBJECT_PD);
+    const struct object *send_cq = mine(call, request->u.qp.send_cq, OBJECT_CQ);
+    const struct object *recv_cq = mine(call, request->u.qp.recv_cq, OBJECT_CQ);
+    const struct object *srq = mine(call, request->u.qp.srq, OBJECT_SRQ);
+    if (!pd || !send_cq || !recv_cq || (request->u.qp.srq && !srq)) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    struct object *object = begin(call, OBJECT_QP, request->u.qp.cookie);
+    if (!object)
+        return;
+    const struct hca_qp_init init = {.type = request->u.qp.type,
+                                     .pd = {pd->id},
+                                     .send_cq = {send_cq->id},
+                                     .recv_cq = {recv_cq->id},
+                                     .srq = {srq ? srq->id : 0},
+                                     .max_send_wr = request->u.qp.max_send_wr,
+                                     .max_recv_wr = request->u.qp.max_recv_wr,
+                                     .max_send_sge = request->u.qp.max_send_sge,
+                                     .max_recv_sge = request->u.qp.max_recv_sge,
+                                     .max_inline = request->u.qp.max_inline,
+                                     .sq_sig_all = request->u.qp.sq_sig_all != 0,
+                                     .context = object->handle};
+    hca_qp qp = {0};
+    struct hca_qp_info info = {.qp_num = 0};
+    enum fabric_error error = hca_qp_create(call->hca, &init, &qp);
+    if (!error)
+        error = hca_qp_query(call->hca, qp, &info);
+    finish(call, object, error, qp.id);
+    call->out->reply.u.made.key = info.qp_num;
+}
+
+static void modify_qp(const struct call *call)
+{
+    const struct object *qp = mine(call, call->request->u.modify.handle, OBJECT_QP);
+    struct hca_qp_attr attr;
+    read_attr(&call->request->u.modify.attr, &attr);
+    enum fabric_error error =
+        qp ? hca_qp_modify(call->hca, (hca_qp){qp->id}, &attr, call->request->u.modify.mask)
+           : ERR_INVALID_ARGUMENT;
+    call->out->reply.error = service_errno(error);
+}
+
+static void query_qp(const struct call *call)
+{
+    const struct object *qp = mine(call, call->request->u.handle, OBJECT_QP);
+    struct hca_qp_info info;
+    enum fabric_error error =
+        qp ? hca_qp_query(call->hca, (hca_qp){qp->id}, &info) : ERR_INVALID_ARGUMENT;
+    call->out->reply.error = service_errno(error);
+    if (error)
+        return;
+    call->out->reply.u.qp.type = info.type;
+    call->out->reply.u.qp.sq_draining = info.sq_draining;
+    write_attr(&info.attr, &call->out->reply.u.qp.attr);
+}
+
+static void create_ah(const struct call *call)
+{
+    const struct object *pd = mine(call, call->request->u.ah.pd, OBJECT_PD);
+    struct object *object = pd ? begin(call, OBJECT_AH, 0) : NULL;
+    struct fabric_av av;
+    hca_ah ah = {0};
+    if (!pd)
+        call->out->reply.error = EINVAL;
+    if (!object)
+        return;
+    read_av(&call->request->u.ah.av, &av);
+    enum fabric_error error = hca_ah_create(call->hca, (hca_pd){pd->id}, &av, &ah);
+    finish(call, object, error, ah.id);
+}
+
+static void join_group(const struct call *call, bool joins)
+{
+    const struct object *qp = mine(call, call->request->u.mcast.handle, OBJECT_QP);
+    uint16_t mlid = (uint16_t)call->request->u.mcast.mlid;
+    union fabric_gid gid;
+    memcpy(gid.raw, call->request->u.mcast.gid, sizeof(gid.raw));
+    if (!qp)
+        call->out->reply.error = EINVAL;
+    else if (joins)
+        call->out->reply.error =
+            service_errno(hca_qp_attach(call->hca, (hca_qp){qp->id}, &gid, mlid));
+    else
+        hca_qp_detach(call->hca, (hca_qp){qp->id}, &gid, mlid);
+}
+
+/* ------------------------------------------------------------------ queries */
+
+static void query_device(const struct call *call)
+{
+    struct protocol_device *out = &call->out->reply.u.device;
+    const struct hca_profile *profile = hca_profile(call->hca);
+    struct fabric_device_attr attr;
+    hca_device_query(call->hca, &attr);
+    *out = (struct protocol_device){.node_guid = attr.node_guid,
+                                    .sys_image_guid = attr.sys_image_guid,
+                                    .max_mr_size = attr.max_mr_size,
+                                    .vendor_id = attr.vendor_id,
+                                    .vendor_part_id = attr.vendor_part_id,
+                                    .hw_ver = attr.hw_ver,
+                                    .num_ports = attr.num_ports,
+                                    .local_ca_ack_delay = attr.local_ca_ack_delay,
+                                    .max_rd_atomic = attr.max_rd_atomic,
+                                    .max_init_rd_atomic = attr.max_init_rd_atomic,
+                                    .max_qp = attr.max_qp,
+                                    .max_qp_wr = attr.max_qp_wr,
+                                    .max_sge = attr.max_sge,
+                                    .max_cq = attr.max_cq,
+                                    .max_cqe = attr.max_cqe,
+                                    .max_mr = attr.max_mr,
+                                    .max_srq = attr.max_srq,
+                                    .max_ah = attr.max_ah,
+                                    .max_pd = profile->max_pd,
+                                    .max_inline = attr.max_inline,
+                                    .max_mcast_attach = profile->max_mcast_attach,
+                                    .max_pkeys = profile->pkey_count};
+    memcpy(out->fw_ver, attr.fw_ver, sizeof(out->fw_ver));
+}
+
+static void query_port(const struct call *call)
+{
+    struct protocol_port *out = &call->out->reply.u.port;
+    struct fabric_port_attr attr;
+    enum fabric_error error = hca_port_query(call->hca, (uint8_t)call->request->u.port, &attr);
+    call->out->reply.error = service_errno(error);
+    if (error)
+        return;
+    *out = (struct protocol_port){.state = attr.state,
+                                  .phys_state = attr.phys_state,
+                                  .link_layer = attr.link_layer,
+                                  .max_mtu = attr.max_mtu,
+                                  .active_mtu = attr.active_mtu,
+                                  .lid = attr.lid,
+                                  .sm_lid = attr.sm_lid,
+                                  .sm_sl = attr.sm_sl,
+                                  .lmc = attr.lmc,
+                                  .gid_tbl_len = attr.gid_tbl_len,
+                                  .pkey_tbl_len = attr.pkey_tbl_len,
+                                  .grh_required = (attr.flags & FABRIC_PORT_GRH_REQUIRED) != 0,
+                                  .speed_mbps = attr.active_speed_mbps,
+                                  .width = attr.active_width,
+                                  .capability_mask = attr.capability_mask,
+                                  .bad_pkey_cntr = attr.bad_pkey_cntr,
+                                  .qkey_viol_cntr = attr.qkey_viol_cntr};
+}
+
+/* ------------------------------------------------------------------ dispatch */
+
+static void end_channel(const struct call *call)
+{
+    uint32_t handle = call->request->u.handle;
+    if (handle == call->client->async)
+        call->client->async = 0;
+    destroy(call, OBJECT_CHANNEL);
+}
+
+static void carry_out(const struct call *call)
+{
+    static void (*const makers[PROTOCOL_OP_COUNT])(const struct call *call) = {
+        [PROTOCOL_QUERY_DEVICE] = query_device,
+        [PROTOCOL_QUERY_PORT] = query_port,
+        [PROTOCOL_ALLOC_PD] = alloc_pd,
+        [PROTOCOL_REG_MR] = reg_mr,
+        [PROTOCOL_CREATE_CHANNEL] = create_channel,
+        [PROTOCOL_DESTROY_CHANNEL] = end_channel,
+        [PROTOCOL_CREATE_CQ] = create_cq,
+        [PROTOCOL_CREATE_SRQ] = create_srq,
+        [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
+        [PROTOCOL_QUERY_SRQ] = query_srq,
+        [PROTOCOL_CREATE_QP] = create_qp,
+        [PROTOCOL_MODIFY_QP] = modify_qp,
+        [PROTOCOL_QUERY_QP] = query_qp,
+        [PROTOCOL_CREATE_AH] = create_ah};
+    switch (call->request->op) {
+    case PROTOCOL_DEALLOC_PD:
+        destroy(call, OBJECT_PD);
+        return;
+    case PROTOCOL_DEREG_MR:
+        destroy(call, OBJECT_MR);
+        return;
+    case PROTOCOL_DESTROY_CQ:
+        destroy(call, OBJECT_CQ);
+        return;
+    case PROTOCOL_DESTROY_SRQ:
+        destroy(call, OBJECT_SRQ);
+        return;
+    case PROTOCOL_DESTROY_QP:
+        destroy(call, OBJECT_QP);
+        return;
+    case PROTOCOL_DESTROY_AH:
+        destroy(call, OBJECT_AH);
+        return;
+    case PROTOCOL_ATTACH_MCAST:
+    case PROTOCOL_DETACH_MCAST:
+        join_group(call, call->request->op == PROTOCOL_ATTACH_MCAST);
+        return;
+    default:
+        assert(makers[call->request->op]);
+        makers[call->request->op](call);
+    }
+}
+
+static void dispatch(struct service *service, struct service_client *client,
+                     const struct protocol_request *request, struct service_answer *out)
+{
+    const struct call call = {service, client, service_hca(service, client), request, out};
+    if (request->op == PROTOCOL_OPEN)
+        service_open(service, client, request, out);
+    else if (request->op == PROTOCOL_STATUS)
+        service_status(service, request, out);
+    else if (!client->place)
+        out->reply.error = ENODEV;
+    else if (!call.hca)
+        out->reply.error = EIO;
+    else
+        carry_out(&call);
+}
+
+void service_request(struct service *service, struct service_client *client, const void *bytes,
+                     size_t length, struct service_answer *out)
+{
+    struct protocol_request request;
+    assert(service && client && out);
+    memset(out, 0, sizeof(*out));
+    out->reply.magic = PROTOCOL_MAGIC;
+    out->reply.error = protocol_check(bytes, length, &request);
+    if (out->reply.error)
+        return;
+    bool locked = shared_lock(service->shared);
+    assert(locked);
+    (void)locked;
+    dispatch(service, client, &request, out);
+    shared_unlock(service->shared);
+}

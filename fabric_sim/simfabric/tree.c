@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* nftw */
+#include "fabric_sim/simfabric/tree.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/fabric/planted.h"
+
+#define CONTENT 1024       /* bytes of one file, at most */
+#define NAMES (64u * 1024) /* of one folder */
+#define DEPTH 16
+
+struct place {
+    char sys[FABRIC_PATH_MAX]; /* as the node names it: /sys/... */
+    char real[2 * FABRIC_PATH_MAX];
+};
+
+static bool below(const struct place *folder, const char *name, struct place *out)
+{
+    int sys = snprintf(out->sys, sizeof(out->sys), "%s/%s", folder->sys, name);
+    int real = snprintf(out->real, sizeof(out->real), "%s/%s", folder->real, name);
+    bool fits =
+        sys > 0 && (size_t)sys < sizeof(out->sys) && real > 0 && (size_t)real < sizeof(out->real);
+    if (!fits)
+        errno = ENAMETOOLONG;
+    return fits;
+}
+
+static bool holds(const char *path, const char *content, size_t length)
+{
+    char now[CONTENT];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    ssize_t got = read(fd, now, sizeof(now));
+    close(fd);
+    return got >= 0 && (size_t)got == length && memcmp(now, content, length) == 0;
+}
+
+/* A reader sees the old contents or the new ones, never a part. */
+static bool put(const char *path, const char *content, size_t length)
+{
+    assert(path && length <= CONTENT);
+    char fresh[2 * FABRIC_PATH_MAX + 8];
+    if (holds(path, content, length))
+        return true;
+    snprintf(fresh, sizeof(fresh), "%s.new", path);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return false;
+    bool written = write(fd, content, length) == (ssize_t)length;
+    return close(fd) == 0 && written && rename(fresh, path) == 0;
+}
+
+static bool put_file(const struct sysfs_view *view, const struct place *file)
+{
+    char content[CONTENT];
+    size_t length = 0;
+    enum fabric_error error = sysfs_read(view, file->sys, content, sizeof(content), &length);
+    const char *name = strrchr(file->sys, '/') + 1;
+    if (error)
+        return unlink(file->real) == 0 || errno == ENOENT;
+    if (strstr(file->sys, "/infiniband_verbs/") && strcmp(name, "dev") == 0 &&
+        !PLANTED(simfabric_dev_of_kernel))
+        length = (size_t)snprintf(content, sizeof(content), "1:3\n"); /* /dev/null */
+    return put(file->real, content, length);
+}
+
+static bool put_link(const char *path, const char *target)
+{
+    assert(path && target[0]);
+    char now[FABRIC_PATH_MAX];
+    ssize_t length = readlink(path, now, sizeof(now) - 1);
+    if (length > 0 && strncmp(now, target, (size_t)length) == 0 && !target[length])
+        return true;
+    return (unlink(path) == 0 || errno == ENOENT) && symlink(target, path) == 0;
+}
+
+/* What is a folder, a link or a file is seen by asking for each, as the tree has no other word. */
+static bool render(const struct sysfs_view *view, const struct place *here, unsigned depth)
+{
+    char target[FABRIC_PATH_MAX];
+    struct place inner;
+    size_t length = 0;
+    char *names = malloc(NAMES);
+    assert(names && depth < DEPTH);
+    if (sysfs_list(view, here->sys, names, NAMES, &length) != FABRIC_OK) {
+        free(names);
+        return put_file(view, here);
+    }
+    bool done = mkdir(here->real, 0755) == 0 || errno == EEXIST;
+    for (const char *name = names; done && name < names + length; name += strlen(name) + 1) {
+        done = below(here, name, &inner);
+        if (done && sysfs_link(view, inner.sys, target, sizeof(target)) == FABRIC_OK)
+            done = put_link(inner.real, target);
+        else if (done)
+            done = render(view, &inner, depth + 1);
+    }
+    free(names);
+    return done;
+}
+
+bool tree_render(const struct sysfs_view *view, const char *folder)
+{
+    struct place top = {.sys = "/sys"};
+    assert(view && folder);
+    if ((size_t)snprintf(top.real, sizeof(top.real), "%s", folder) >= sizeof(top.real)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    return render(view, &top, 0);
+}
+
+static int drop(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status;
+    (void)walk;
+    return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+bool tree_delete(const char *folder)
+{
+    assert(folder && folder[0] == '/' && folder[1]);
+    return nftw(folder, drop, 16, FTW_PHYS | FTW_DEPTH | FTW_MOUNT) == 0 || errno == ENOENT;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verbs plug-in: a libibverbs provider whose devices are those of a node of a simulated fabric.
+ * Control calls go to the daemon; posting and polling happen here, in the caller's thread, on the
+ * arena of the device.
+ *
+ * Threading: as libibverbs asks, everything may be called from several threads at once. One lock of
+ * a context keeps its control calls apart; the lock of the fabric keeps posts and polls apart.
+ */
+#ifndef FABRIC_SIM_VERBS_PLUGIN_H
+#define FABRIC_SIM_VERBS_PLUGIN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "fabric_sim/hca/queue.h"
+#include "fabric_sim/simfabric/client.h"
+#include "fabric_sim/simfabric/shared.h"
+#include "fabric_sim/verbs/private.h"
+
+struct plugin_channel { /* of completions */
+    struct plugin_channel *next;
+    int fd;
+    uint32_t handle;
+};
+
+struct plugin_context {
+    struct verbs_context verbs;
+    pthread_mutex_t lock; /* of the socket, and of what follows */
+    int socket;
+    struct plugin_channel *channels;
+    struct plugin_context *next; /* in the list of hook.c */
+
+    struct shared_page *shared;
+    size_t shared_size;
+    int doorbell;
+    uint32_t device; /* its number, for doorbells */
+    void *arena;
+    size_t arena_size;
+    struct hca_state state;
+    atomic_uint idle; /* polls that found nothing, since the daemon was last looked at */
+    atomic_bool gone; /* the daemon ended */
+};
+
+struct plugin_pd {
+    struct ibv_pd pd;
+    uint32_t handle;
+};
+
+struct plugin_mr {
+    struct verbs_mr mr;
+    uint32_t handle;
+};
+
+struct plugin_cq {
+    struct ibv_cq cq;
+    uint32_t handle;
+    struct cq_state *state;
+    atomic_uint reported; /* events of it that the program read */
+};
+
+struct plugin_srq {
+    struct ibv_srq srq;
+    uint32_t handle;
+    struct srq_state *state;
+    atomic_uint reported;
+};
+
+struct plugin_qp {
+    struct verbs_qp qp;
+    uint32_t handle, id;
+    struct qp_state *state;
+    struct plugin_batch *batch; /* null: made without the ibv_wr_ interface */
+    struct ibv_qp_cap cap;
+    bool sq_sig_all;
+    atomic_uint reported;
+};
+
+struct plugin_ah {
+    struct ibv_ah ah;
+    uint32_t handle, id;
+};
+
+static inline struct plugin_context *context_of_plugin(struct ibv_context *context)
+{
+    return (struct plugin_context *)(void *)((char *)context -
+                                             offsetof(struct verbs_context, context));
+}
+
+/* ---- provider.c. One call to the daemon; 0 or an errno. `fd` may be null. */
+int plugin_call(struct plugin_context *context, const struct protocol_request *request,
+                struct protocol_reply *reply, int *fd);
+/* A request that only names a handle. */
+int plugin_end(struct plugin_context *context, enum protocol_op op, uint32_t handle);
+/* Looks whether the daemon is still there; sets `gone`. */
+void plugin_look(struct plugin_context *context);
+
+/* ---- hook.c. Lets ibv_create_comp_channel of this context work; false: it cannot. */
+bool hook_add(struct plugin_context *context);
+void hook_remove(struct plugin_context *context);
+
+/* ---- events.c */
+uint32_t channel_handle(struct plugin_context *context, const struct ibv_comp_channel *channel);
+/* Records of an object that is gone are taken out of a pipe that a program reads, the others stay
+ * in their order. The object is named by the first 8 bytes. */
+void events_forget(int fd, size_t record, const void *object);
+void events_await(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+                  const atomic_uint *reported);
+void plugin_cq_event(struct ibv_cq *cq);
+void plugin_async_event(struct ibv_context *context, struct ibv_async_event *event);
+
+/* ---- control.c */
+struct ibv_pd *plugin_alloc_pd(struct ibv_context *context);
+int plugin_dealloc_pd(struct ibv_pd *pd);
+struct ibv_mr *plugin_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+                             int access);
+int plugin_dereg_mr(struct verbs_mr *mr);
+struct ibv_ah *plugin_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int plugin_destroy_ah(struct ibv_ah *ah);
+struct ibv_cq *plugin_create_cq(struct ibv_context *context, int cqe,
+                                struct ibv_comp_channel *channel, int comp_vector);
+int plugin_destroy_cq(struct ibv_cq *cq);
+struct ibv_srq *plugin_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+int plugin_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
+int plugin_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int plugin_destroy_srq(struct ibv_srq *srq);
+void plugin_put_av(const struct ibv_ah_attr *from, struct protocol_av *to);
+void plugin_get_av(const struct protocol_av *from, struct ibv_ah_attr *to);
+
+/* ---- queue_pair.c */
+struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
+                    struct ibv_qp_init_attr *init);
+int plugin_destroy_qp(struct ibv_qp *qp);
+int plugin_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int plugin_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/* ---- batch.c: the ibv_wr_ interface */
+struct plugin_batch *batch_new(void); /* null without memory */
+void batch_free(struct plugin_batch *batch);
+struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
+/* ---- query.c */
+int plugin_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+                        struct ibv_device_attr_ex *attr, size_t size);
+int plugin_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+
+/* ---- data.c */
+/* Posts `count` requests that lie `stride` bytes apart, all of them or none; 0 or an errno. */
+int plugin_post_all(struct plugin_qp *qp, const struct hca_send_wr *first, size_t count,
+                    size_t stride);
+int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
+int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int plugin_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+int plugin_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
+int plugin_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabric_sim/simfabric/instance.h"
+#include "fabric_sim/simfabric/tree.h"
+
+static int setup(void **state)
+{
+    static char folder[64];
+    strcpy(folder, "/tmp/simfabric-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    *state = folder;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    return tree_delete(*state) ? 0 : -1;
+}
+
+static void put_record(const struct instance *instance, long pid, const char *start)
+{
+    FILE *file = fopen(instance->record, "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "%ld %s\n", pid, start) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_name_is_a_word_and_the_places_lie_below_the_runtime_folder(void **state)
+{
+    struct instance instance;
+    const char *bad[] = {"",     ".",   "..", "a/b",
+                         "../x", "a b", "-x", "a-name-that-is-longer-than-thirty-one"};
+    char expected[128];
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_false(instance_at(&instance, bad[i], *state));
+    assert_true(instance_at(&instance, "my_fab-1.x", *state));
+    snprintf(expected, sizeof(expected), "%s/simfabric/my_fab-1.x/socket", (const char *)*state);
+    assert_string_equal(instance.socket, expected);
+}
+
+static void a_fabric_is_run_by_the_process_that_was_recorded(void **state)
+{
+    struct instance instance;
+    assert_true(instance_at(&instance, "one", *state));
+    assert_false(instance_is_there(&instance));
+    assert_int_equal(instance_runner(&instance), 0);
+    assert_true(instance_make(&instance));
+    assert_true(instance_is_there(&instance));
+    assert_false(instance_make(&instance));
+    assert_int_equal(errno, EEXIST);
+    assert_true(instance_write(&instance, getpid()));
+    assert_int_equal(instance_runner(&instance), getpid());
+    assert_false(instance_clean(&instance)); /* it lives */
+    assert_true(instance_is_there(&instance));
+}
+
+static void a_number_with_another_start_is_a_stranger(void **state)
+{
+    struct instance instance;
+    assert_true(instance_at(&instance, "one", *state));
+    assert_true(instance_make(&instance));
+    put_record(&instance, getpid(), "1");
+    assert_int_equal(instance_runner(&instance), 0);
+    put_record(&instance, 0, "0");
+    assert_int_equal(instance_runner(&instance), 0);
+    put_record(&instance, -1, "nonsense");
+    assert_int_equal(instance_runner(&instance), 0);
+    assert_true(instance_clean(&instance));
+    assert_false(instance_is_there(&instance));
+}
+
+static void clean_up_leaves_what_is_beside_it(void **state)
+{
+    struct instance one, two;
+    char path[256];
+    struct stat status;
+    assert_true(instance_at(&one, "one", *state));
+    assert_true(instance_at(&two, "two", *state));
+    assert_true(instance_make(&one) && instance_make(&two));
+    snprintf(path, sizeof(path), "%s/link", one.folder);
+    assert_int_equal(symlink(two.folder, path), 0); /* is removed, not followed */
+    put_record(&one, 0, "0");
+    put_record(&two, 0, "0");
+    assert_true(instance_clean(&one));
+    assert_false(instance_is_there(&one));
+    assert_int_equal(stat(two.record, &status), 0);
+}
+
+static void a_runtime_folder_that_others_write_is_not_used(void **state)
+{
+    struct instance instance;
+    char path[96];
+    snprintf(path, sizeof(path), "%s/simfabric", (const char *)*state);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_true(instance_at(&instance, "one", *state));
+    assert_false(instance_make(&instance));
+    assert_int_equal(errno, EPERM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_name_is_a_word_and_the_places_lie_below_the_runtime_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_fabric_is_run_by_the_process_that_was_recorded, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_number_with_another_start_is_a_stranger, setup, teardown),
+        cmocka_unit_test_setup_teardown(clean_up_leaves_what_is_beside_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_runtime_folder_that_others_write_is_not_used, setup,
+                                        teardown)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "fabric_sim/simfabric/outbox.h"
+
+#define MANY 20000u /* records of 8 bytes: more than a pipe takes */
+
+static void records_wait_in_order_for_a_reader_that_is_slow(void **state)
+{
+    (void)state;
+    struct outbox outbox;
+    int fd;
+    bool waits = false;
+    assert_true(outbox_open(&outbox, &fd));
+    for (uint64_t i = 0; i < MANY; i++)
+        waits = outbox_put(&outbox, &i, sizeof(i));
+    assert_true(waits);
+    for (uint64_t i = 0; i < MANY; i++) {
+        uint64_t record;
+        assert_int_equal(read(fd, &record, sizeof(record)), sizeof(record));
+        assert_int_equal(record, i);
+        if (i % 1000 == 0)
+            waits = outbox_flush(&outbox);
+    }
+    assert_false(waits);
+    uint64_t more = 1;
+    assert_false(outbox_put(&outbox, &more, sizeof(more)));
+    outbox_close(&outbox);
+    assert_int_equal(read(fd, &more, sizeof(more)), sizeof(more));
+    assert_int_equal(read(fd, &more, sizeof(more)), 0); /* the end */
+    close(fd);
+}
+
+/* A record put while others wait comes after them, though the pipe has room by then. */
+static void a_later_record_does_not_overtake(void **state)
+{
+    (void)state;
+    struct outbox outbox;
+    int fd;
+    uint64_t i, record, last = 0;
+    assert_true(outbox_open(&outbox, &fd));
+    for (i = 1; !outbox_put(&outbox, &i, sizeof(i)); i++)
+        continue;
+    for (int j = 0; j < 1024; j++) {
+        assert_int_equal(read(fd, &record, sizeof(record)), sizeof(record));
+        last = record;
+    }
+    i++;
+    assert_true(outbox_put(&outbox, &i, sizeof(i)));
+    while (outbox_flush(&outbox))
+        continue;
+    while (last < i) {
+        assert_int_equal(read(fd, &record, sizeof(record)), sizeof(record));
+        assert_int_equal(record, last + 1);
+        last = record;
+    }
+    outbox_close(&outbox);
+    close(fd);
+}
+
+static void nobody_reads_any_more(void **state)
+{
+    (void)state;
+    struct outbox outbox;
+    int fd;
+    uint64_t i = 0;
+    assert_true(outbox_open(&outbox, &fd));
+    while (!outbox_put(&outbox, &i, sizeof(i)))
+        continue;
+    close(fd);
+    assert_false(outbox_flush(&outbox));
+    outbox_close(&outbox);
+    outbox_close(&outbox);
+    assert_false(outbox_put(&outbox, &i, sizeof(i)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_wait_in_order_for_a_reader_that_is_slow),
+        cmocka_unit_test(a_later_record_does_not_overtake),
+        cmocka_unit_test(nobody_reads_any_more)};
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fabric_sim/simfabric/tree.h"
+
+struct bench {
+    char folder[64], tree[80];
+    struct port_info info;
+    struct sysfs_port port;
+    struct sysfs_device device;
+    struct sysfs_view view;
+};
+
+static int setup(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    strcpy(b->folder, "/tmp/simfabric-tree-XXXXXX");
+    assert_non_null(mkdtemp(b->folder));
+    snprintf(b->tree, sizeof(b->tree), "%s/sys", b->folder);
+    b->info = (struct port_info){.link_layer = FABRIC_LINK_LAYER_INFINIBAND,
+                                 .state = FABRIC_PORT_ACTIVE,
+                                 .port_num = 1,
+                                 .lid = 33,
+                                 .rate_mbps = 100000,
+                                 .pkey_count = 2,
+                                 .gid_count = 2,
+                                 .pkeys = {0xffff}};
+    b->info.gids[0].gid = (union fabric_gid){{0xfe, 0x80, [15] = 1}};
+    b->port.info = &b->info;
+    b->device = (struct sysfs_device){
+        .name = "mlx5_0", .bus = 1, .ports = &b->port, .port_count = 1, .vendor_id = 0x02c9};
+    b->view = (struct sysfs_view){.node = "n1", .devices = &b->device, .device_count = 1};
+    *state = b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *b = *state;
+    struct stat status;
+    bool removed = tree_delete(b->folder) && stat(b->folder, &status) != 0;
+    free(b);
+    return removed ? 0 : -1;
+}
+
+static const char *content(const struct bench *b, const char *path)
+{
+    static char text[256];
+    char full[256];
+    snprintf(full, sizeof(full), "%s/%s", b->tree, path);
+    FILE *file = fopen(full, "r");
+    if (!file)
+        return NULL;
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void the_tree_holds_what_libibverbs_looks_for(void **state)
+{
+    struct bench *b = *state;
+    assert_true(tree_render(&b->view, b->tree));
+    assert_string_equal(content(b, "class/infiniband_verbs/abi_version"), "6\n");
+    assert_string_equal(content(b, "class/infiniband_verbs/uverbs1/ibdev"), "mlx5_0\n");
+    assert_string_equal(content(b, "class/infiniband_verbs/uverbs1/abi_version"), "1\n");
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/node_type"), "1: CA\n");
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/lid"), "0x21\n");
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/pkeys/1"), "0x0000\n");
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/gids/0"),
+                        "fe80:0000:0000:0000:0000:0000:0000:0001\n");
+}
+
+/* The null device is what a program opens in its place. */
+static void the_device_file_has_the_number_of_the_null_device(void **state)
+{
+    struct bench *b = *state;
+    struct stat null;
+    unsigned major, minor;
+    assert_true(tree_render(&b->view, b->tree));
+    assert_int_equal(stat("/dev/null", &null), 0);
+    assert_int_equal(
+        sscanf(content(b, "class/infiniband_verbs/uverbs1/dev"), "%u:%u", &major, &minor), 2);
+    assert_int_equal(major << 8 | minor, null.st_rdev);
+}
+
+static void a_change_replaces_its_files_and_leaves_the_others(void **state)
+{
+    struct bench *b = *state;
+    struct stat before, after;
+    char path[128];
+    snprintf(path, sizeof(path), "%s/class/infiniband/mlx5_0/ports/1/pkeys/0", b->tree);
+    assert_true(tree_render(&b->view, b->tree));
+    assert_int_equal(stat(path, &before), 0);
+    b->info.lid = 40;
+    assert_true(tree_render(&b->view, b->tree));
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/lid"), "0x28\n");
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino);
+}
+
+static void an_entry_that_cannot_be_read_has_no_file(void **state)
+{
+    struct bench *b = *state;
+    const char *type = "class/infiniband/mlx5_0/ports/1/gid_attrs/types/0";
+    assert_true(tree_render(&b->view, b->tree));
+    assert_string_equal(content(b, type), "IB/RoCE v1\n");
+    assert_null(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/types/1"));
+    memset(&b->info.gids[0], 0, sizeof(b->info.gids[0]));
+    assert_true(tree_render(&b->view, b->tree));
+    assert_null(content(b, type));
+}
+
+static void a_tree_that_cannot_be_written_is_told(void **state)
+{
+    struct bench *b = *state;
+    assert_false(tree_render(&b->view, "/proc/no/such/folder"));
+    b->view.device_count = 0;
+    assert_true(tree_render(&b->view, b->tree)); /* a node without devices has a tree too */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {TEST(the_tree_holds_what_libibverbs_looks_for),
+                                       TEST(the_device_file_has_the_number_of_the_null_device),
+                                       TEST(a_change_replaces_its_files_and_leaves_the_others),
+                                       TEST(an_entry_that_cannot_be_read_has_no_file),
+                                       TEST(a_tree_that_cannot_be_written_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
