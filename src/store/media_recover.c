@@ -252,10 +252,12 @@ static void take_places(struct media *m)
 static void keep_last_ones(struct media *m)
 {
     struct media_recovery *r = &m->recovery;
-    qsort(r->found, r->count, sizeof *r->found, by_key);
-    drop_ended(r);
-    qsort(r->found, r->count, sizeof *r->found, by_sequence);
-    take_places(m);
+    if (r->count > 0) {
+        qsort(r->found, r->count, sizeof *r->found, by_key);
+        drop_ended(r);
+        qsort(r->found, r->count, sizeof *r->found, by_sequence);
+        take_places(m);
+    }
     for (size_t i = 0; i < r->count; i++) {
         if (r->found[i].record.sequence > m->sequence)
             m->sequence = r->found[i].record.sequence;
