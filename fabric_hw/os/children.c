@@ -45,14 +45,15 @@ static void close_if_open(int *fd)
 /* ------------------------------------------------------------------ making one */
 
 /* In the child, between fork and exec: nothing that allocates. */
-static void become(const char *const *words, const int ends[3], int failed)
+static void become(const char *const *words, const int ends[3], int failed, bool dies)
 {
     for (int i = 0; i < 3; i++) {
         if (dup2(ends[i], i) < 0)
             _exit(127);
     }
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (dies)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (int number = 1; number < NSIG; number++)
         (void)signal(number, SIG_DFL);
     sigset_t none;
@@ -94,7 +95,7 @@ static bool make_pipes(int pipes[4][2])
 }
 
 /* Makes the process; its three ends of ours in fds. */
-static pid_t launch(const char *const *words, int fds[3], char *detail)
+static pid_t launch(const char *const *words, bool dies, int fds[3], char *detail)
 {
     int pipes[4][2]; /* in, out, err, and what became of exec */
     if (!make_pipes(pipes)) {
@@ -104,7 +105,7 @@ static pid_t launch(const char *const *words, int fds[3], char *detail)
     const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
     pid_t pid = fork();
     if (pid == 0)
-        become(words, theirs, pipes[3][1]);
+        become(words, theirs, pipes[3][1], dies);
     for (int i = 0; i < 3; i++)
         close(theirs[i]);
     close(pipes[3][1]);
@@ -146,7 +147,7 @@ static int spawn(void *context, const char *const *words, char *detail)
         snprintf(detail, REMOTE_DETAIL, "no more than %d children", CHILDREN_MAX);
         return 0;
     }
-    pid_t pid = launch(words, fds, detail);
+    pid_t pid = launch(words, all->parent, fds, detail);
     if (pid < 0)
         return 0;
     *child = (struct child){.used = true, .pid = pid, .in = fds[0], .pidfd = pidfd_open(pid, 0)};

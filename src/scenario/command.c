@@ -322,8 +322,8 @@ static int find_cases(const struct command_host *host, const struct arguments *a
         return COMMAND_USAGE;
     }
     if (a->cell && cases->label_count > 0 && case_list_lacks(cases, a->cell, word))
-        return command_complain(host, "--cell: no matrix has", word,
-                                (const char *const *)cases->labels, cases->label_count);
+        return command_no_such(host, "--cell: no matrix has", word,
+                               (const char *const *)cases->labels, cases->label_count);
     case_list_shard(cases, a->shard, a->shards);
     return COMMAND_PASSED;
 }

@@ -16,8 +16,8 @@ static const char *const option_names[] = {
 #define VALUE_OPTIONS 10 /* the first so many have a value */
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
-int command_complain(const struct command_host *host, const char *what, const char *found,
-                     const char *const *names, size_t count)
+int command_no_such(const struct command_host *host, const char *what, const char *found,
+                    const char *const *names, size_t count)
 {
     const char *near = nearest_name(found, names, count);
     assert(what && found && names);
@@ -44,7 +44,7 @@ static int set_fabric(const struct command_host *host, struct arguments *a, cons
             return COMMAND_PASSED;
         }
     }
-    return command_complain(host, "no such fabric:", name, names, host->fabric_count);
+    return command_no_such(host, "no such fabric:", name, names, host->fabric_count);
 }
 
 static int set_number(const struct command_host *host, const char *option, const char *value,
@@ -75,7 +75,7 @@ static int set_without(const struct command_host *host, struct arguments *a, con
     }
     for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++)
         names[bit] = fabric_cap_name((enum fabric_cap_bit)bit);
-    return command_complain(host, "no such capability:", value, names, FABRIC_CAP_COUNT);
+    return command_no_such(host, "no such capability:", value, names, FABRIC_CAP_COUNT);
 }
 
 /* "2/4": the second of four parts. */
@@ -146,8 +146,8 @@ static int read_option(const struct command_host *host, struct arguments *a, con
         while (i < VALUE_OPTIONS && strcmp(option_names[i], option) != 0)
             i++;
         if (i == VALUE_OPTIONS)
-            return command_complain(host, "unknown option", option, option_names,
-                                    COUNT(option_names));
+            return command_no_such(host, "unknown option", option, option_names,
+                                   COUNT(option_names));
         if (!value) {
             fprintf(host->err, "memkv-scenario: %s wants a value\n", option);
             return COMMAND_USAGE;
@@ -160,7 +160,7 @@ static int read_option(const struct command_host *host, struct arguments *a, con
 
 int command_unknown(const struct command_host *host, const char *name)
 {
-    return command_complain(host, "unknown command", name, command_names, COUNT(command_names));
+    return command_no_such(host, "unknown command", name, command_names, COUNT(command_names));
 }
 
 int command_read_arguments(const struct command_host *host, int argc, const char *const *argv,

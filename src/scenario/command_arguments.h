@@ -23,8 +23,8 @@ struct arguments {
 int command_read_arguments(const struct command_host *host, int argc, const char *const *argv,
                            struct arguments *a);
 /* Says that there is no `found` among `names`, with the nearest of them or all. COMMAND_USAGE. */
-int command_complain(const struct command_host *host, const char *what, const char *found,
-                     const char *const *names, size_t count);
+int command_no_such(const struct command_host *host, const char *what, const char *found,
+                    const char *const *names, size_t count);
 /* COMMAND_USAGE after a complaint about the name of a command. */
 int command_unknown(const struct command_host *host, const char *name);
 

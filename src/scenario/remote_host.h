@@ -42,9 +42,10 @@ struct remote_host {
     void *context;
     /* now: monotonic ns. */
     uint64_t (*now)(void *context);
-    /* spawn: runs words[0] with the words up to a null, in a process group of its own that ends
-     * with us. Returns the child's number, from 1; 0 and a sentence in `detail` (REMOTE_DETAIL
-     * bytes) when it cannot be run. */
+    /* spawn: runs words[0] with the words up to a null, in a process group of its own. Where we are
+     * told lines by a parent it ends with us; else it may have things to take back, and only sees
+     * its standard input end. Returns the child's number, from 1; 0 and a sentence in `detail`
+     * (REMOTE_DETAIL bytes) when it cannot be run. */
     int (*spawn)(void *context, const char *const *words, char *detail);
     /* send: a line to the child's standard input, a newline is added. It is copied and never waits;
      * false when the child is gone or REMOTE_QUEUED is reached. */

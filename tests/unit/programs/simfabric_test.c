@@ -241,6 +241,7 @@ static void reliable_connections_carry_bytes_between_two_programs(void **state)
     need_node(place);
     pingpong(place, "ibv_rc_pingpong -c");
     pingpong(place, "ibv_rc_pingpong -e -c");
+    pingpong(place, "ibv_rc_pingpong -N -c");
     pingpong(place, "ibv_rc_pingpong -c -s 100000 -m 4096 -g 0");
 }
 
