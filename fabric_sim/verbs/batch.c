@@ -53,6 +53,7 @@ void batch_free(struct plugin_batch *batch)
 
 static void *grown(void *array, size_t size)
 {
+    assert(size > 0);
     void *larger = realloc(array, size);
     if (!larger)
         abort(); /* these calls have no way to fail */
@@ -78,6 +79,7 @@ static void wr_abort(struct ibv_qp_ex *qp)
 static int wr_complete(struct ibv_qp_ex *qp)
 {
     struct plugin_batch *batch = of(qp)->batch;
+    assert(batch && batch->count <= batch->capacity && batch->length <= batch->room);
     int error = batch->error;
     for (size_t i = 0; i < batch->count; i++) {
         struct gathered *one = &batch->at[i];
@@ -97,6 +99,7 @@ static struct hca_send_wr *begin(struct ibv_qp_ex *qp, enum hca_wr_opcode opcode
 {
     struct plugin_batch *batch = of(qp)->batch;
     const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
+    assert(batch && opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
     if (batch->count == batch->capacity) {
         batch->capacity = batch->capacity * 2 + 16;
         batch->at = grown(batch->at, batch->capacity * sizeof(batch->at[0]));
