@@ -136,6 +136,8 @@ static void fill_counts(const json_t *status, struct admin_snapshot *out)
     out->storage_used = number(store, "used");
     out->evictions = number(store, "evictions");
     out->store_refusals = number(store, "refusals");
+    out->drives_online = (uint32_t)number(store, "drives_online");
+    out->drives_offline = (uint32_t)number(store, "drives_offline");
     out->connections = (uint32_t)number(status, "connections");
     out->auth_failures = number(counters, "auth_failures");
     out->tag_mismatches = number(counters, "tag_mismatches");
@@ -154,7 +156,6 @@ void server_http(struct server *server, const struct fabric_event *event)
         .is_draining = s->draining,
         .rdma_configured = s->config.rdma.device_count > 0,
         .rdma_active = server_rdma_active(s),
-        .drives_online = 1,
         .transfers = server_transfer_count(s),
         .status = status,
     };
