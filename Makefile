@@ -103,7 +103,7 @@ endif
 .DELETE_ON_ERROR:
 
 # ---- What people type ------------------------------------------------------------------------
-.PHONY: all help tests objects check check-vm lint format coverage planted scenarios bench requirements \
+.PHONY: all help crash tests objects check check-vm lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) $(PLUGIN) ## build programs and library (VARIANT=release|asan|planted|...)
@@ -138,6 +138,10 @@ fuzz: ## feed the fuzz targets (TARGET=frames for one of them, SECONDS=10 each)
 planted: ## every planted bug must turn a test red (ARGS="NAME..." for some of them)
 	@ci/deps check
 	@ci/planted $(ARGS)
+
+ROUNDS = 50
+crash: all ## kill -9 a real server in the middle of puts (ROUNDS=50) and read back what was acknowledged
+	@ci/show/crash-real $(ROUNDS)
 
 scenarios: all ## run every scenario file on the simulator
 	@build/memkv-scenario run scenarios --fabric sim

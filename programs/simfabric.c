@@ -50,7 +50,7 @@ static int usage(const char *what, const char *word)
 {
     fprintf(stderr, "simfabric: %s%s%s; see `simfabric help`\n", what, word ? " " : "",
             word ? word : "");
-    return COMMAND_USAGE;
+    return SIMFABRIC_USAGE;
 }
 
 static bool read_seed(const char *text, uint64_t *out)
@@ -105,7 +105,7 @@ static int read_words(char **argv, struct words *out)
             return usage("one word too many:", argv[i]);
         }
     }
-    return COMMAND_DONE;
+    return SIMFABRIC_DONE;
 }
 
 /* Unpredictable, so that numbers of one fabric are no use in another. */
@@ -124,24 +124,24 @@ static int up(const struct instance *instance, const struct words *words)
     struct text text = {0};
     struct yaml_errors errors;
     struct arena arena = {0};
-    struct command_up command = {
+    struct simfabric_up command = {
         .instance = instance, .seed = words->seed, .foreground = words->foreground};
     if (!words->file)
         return usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {
-        command_complain(ERR_INTERNAL, "the system gives no random number");
-        return COMMAND_INTERNAL;
+        simfabric_complain(ERR_INTERNAL, "the system gives no random number");
+        return SIMFABRIC_INTERNAL;
     }
     if (!file_read(words->file, &text, detail)) {
-        command_complain(ERR_CONFIG_INVALID, "%s", detail);
-        return COMMAND_CONFIG;
+        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
+        return SIMFABRIC_CONFIG;
     }
     yaml_errors_init(&errors, words->file);
     struct yaml_tree *tree = yaml_parse(text.data, text.length, &errors);
     command.topology = tree ? topology_read(yaml_root(tree), &arena, &errors) : NULL;
     for (size_t i = 0; i < errors.count; i++)
         fprintf(stderr, "%s\n", errors.items[i].text);
-    int status = command.topology ? command_up(&command) : COMMAND_CONFIG;
+    int status = command.topology ? simfabric_up(&command) : SIMFABRIC_CONFIG;
     yaml_tree_free(tree);
     arena_free(&arena);
     free(text.data);
@@ -157,11 +157,11 @@ static int exec(const struct instance *instance, const struct words *words)
     if (!words->program || !words->program[0])
         return usage("exec needs a program after --", NULL);
     if (length <= 0) {
-        command_complain(ERR_INTERNAL, "/proc does not say where this program is");
-        return COMMAND_EXEC_FAILED;
+        simfabric_complain(ERR_INTERNAL, "/proc does not say where this program is");
+        return SIMFABRIC_EXEC_FAILED;
     }
     plugin[length] = '\0'; /* .../simfabric: the plug-in lies beside it */
-    return command_exec(instance, words->node, plugin, words->program);
+    return simfabric_exec(instance, words->node, plugin, words->program);
 }
 
 static int unknown(const char *command)
@@ -170,7 +170,7 @@ static int unknown(const char *command)
     const char *near = nearest_name(command, names, sizeof(names) / sizeof(names[0]));
     fprintf(stderr, "simfabric: there is no command '%s'%s%s; see `simfabric help`\n", command,
             near ? ": did you mean " : "", near ? near : "");
-    return COMMAND_USAGE;
+    return SIMFABRIC_USAGE;
 }
 
 static int carry_out(const struct instance *instance, const struct words *words)
@@ -180,9 +180,9 @@ static int carry_out(const struct instance *instance, const struct words *words)
     if (strcmp(words->command, "exec") == 0)
         return exec(instance, words);
     if (strcmp(words->command, "status") == 0)
-        return command_status(instance);
+        return simfabric_status(instance);
     if (strcmp(words->command, "down") == 0)
-        return command_down(instance);
+        return simfabric_down(instance);
     return unknown(words->command);
 }
 
@@ -190,15 +190,15 @@ int main(int argc, char **argv)
 {
     struct words words = {.name = "default"};
     struct instance instance;
-    int status = argc > 0 ? read_words(argv, &words) : COMMAND_USAGE;
-    if (status != COMMAND_DONE)
+    int status = argc > 0 ? read_words(argv, &words) : SIMFABRIC_USAGE;
+    if (status != SIMFABRIC_DONE)
         return status;
     if (!words.command)
         return usage("it needs a command", NULL);
     if (strcmp(words.command, "help") == 0)
-        return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? COMMAND_INTERNAL : COMMAND_DONE;
+        return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? SIMFABRIC_INTERNAL : SIMFABRIC_DONE;
     if (!instance_at(&instance, words.name, getenv("XDG_RUNTIME_DIR")))
         return usage("a name of a fabric has letters, digits, '-', '_' and '.', not", words.name);
     status = carry_out(&instance, &words);
-    return fflush(stdout) != 0 && status == COMMAND_DONE ? COMMAND_INTERNAL : status;
+    return fflush(stdout) != 0 && status == SIMFABRIC_DONE ? SIMFABRIC_INTERNAL : status;
 }

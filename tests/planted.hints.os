@@ -27,6 +27,7 @@ os_stream_room_untold conformance_os
 os_stream_talks_after_close fabric_hw/os/keep_test
 os_sysfile_cut_off fabric_hw/os/sysfile_test
 os_sysfile_writes_anything fabric_hw/os/sysfile_test
+os_sysfs_path_ignored fabric_hw/os/sysfile_test
 os_sysroot_left fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os
 os_workers_waited_for unit/fabric_hw/os/workers_test

@@ -40,6 +40,8 @@ ARROWS = [
      "through the contract"),
     ("the operating system's adapter includes the server",
      _includes("fabric_hw/os/v.c", "src/server/v.h"), "may not know"),
+    ("the verbs backend knows more of its host than part.h",
+     _includes("fabric_hw/rdma/v.c", "fabric_hw/os/v.h"), "may not know"),
     ("the operating system's adapter includes the simulator",
      _includes("fabric_hw/os/v.c", "fabric_sim/v.h"), "may not know"),
     ("the operating system's adapter includes verbs",

@@ -62,7 +62,7 @@ struct hca_init {
     uint64_t sys_image_guid;       /* 0: the node's GUID */
     bool discard_payload;          /* benchmarks: packets are complete, but no payload is copied */
     void *memory;                  /* where its state lies, to be shared by processes: zero,
-                                    * aligned to 64, the caller's, mapped as long as the HCA is there.
+                                    * aligned to 64, the caller's, mapped as long as it is there.
                                     * Null: the HCA's own. */
     size_t memory_size;            /* 16384 or more; sparse pages are fine */
     const struct hca_reach *reach; /* null: all memory is this process's. Else it stays there. */

@@ -23,7 +23,7 @@
 #define UP_WAIT UINT64_C(3000000000) /* ns */
 #define DOWN_WAIT 10000              /* ms */
 
-void command_complain(enum fabric_error error, const char *format, ...)
+void simfabric_complain(enum fabric_error error, const char *format, ...)
 {
     va_list values;
     assert(format);
@@ -50,20 +50,21 @@ static bool claim(const struct instance *instance)
     assert(instance);
     pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
     if (runner) {
-        command_complain(ERR_EXISTS,
-                         "fabric '%s' is up already, run by process %ld; end it with `simfabric "
-                         "down --name %s` or choose another --name",
-                         instance->name, (long)runner, instance->name);
+        simfabric_complain(ERR_EXISTS,
+                           "fabric '%s' is up already, run by process %ld; end it with `simfabric "
+                           "down --name %s` or choose another --name",
+                           instance->name, (long)runner, instance->name);
         return false;
     }
     if (instance_is_there(instance) && !instance_clean(instance)) {
-        command_complain(ERR_ACCESS_DENIED, "%s: what a killed fabric left cannot be removed: %s",
-                         instance->folder, strerror(errno));
+        simfabric_complain(ERR_ACCESS_DENIED, "%s: what a killed fabric left cannot be removed: %s",
+                           instance->folder, strerror(errno));
         return false;
     }
     if (instance_make(instance) && instance_write(instance, getpid()))
         return true;
-    command_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", instance->folder, strerror(errno));
+    simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", instance->folder,
+                       strerror(errno));
     return false;
 }
 
@@ -80,7 +81,7 @@ static void say(int fd, const char *format, ...)
 }
 
 /* The life of the fabric: to `ready` goes one line once it takes programs. */
-static int run(const struct command_up *up, int ready)
+static int run(const struct simfabric_up *up, int ready)
 {
     assert(up && ready >= 0);
     char detail[TESTBED_DETAIL];
@@ -88,13 +89,13 @@ static int run(const struct command_up *up, int ready)
     struct daemon daemon;
     unsigned cabled, active;
     if (!service_create(&service, up->topology, up->seed, detail)) {
-        command_complain(ERR_CONFIG_INVALID, "%s", detail);
-        return COMMAND_CONFIG;
+        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
+        return SIMFABRIC_CONFIG;
     }
     if (!daemon_begin(&daemon, &service, up->instance, detail)) {
-        command_complain(ERR_INTERNAL, "%s", detail);
+        simfabric_complain(ERR_INTERNAL, "%s", detail);
         service_destroy(&service);
-        return COMMAND_INTERNAL;
+        return SIMFABRIC_INTERNAL;
     }
     daemon_run(&daemon, is_settled, &daemon);
     daemon_count_ports(&daemon, &cabled, &active);
@@ -105,10 +106,10 @@ static int run(const struct command_up *up, int ready)
     daemon_run(&daemon, NULL, NULL);
     daemon_end(&daemon);
     service_destroy(&service);
-    return COMMAND_DONE;
+    return SIMFABRIC_DONE;
 }
 
-static int run_and_clean(const struct command_up *up, int ready)
+static int run_and_clean(const struct simfabric_up *up, int ready)
 {
     int status = run(up, ready);
     (void)tree_delete(up->instance->folder);
@@ -150,36 +151,36 @@ static int await_child(const struct instance *instance, pid_t child, int ready)
     while (length < 0 && errno == EINTR);
     if (length > 0) {
         fwrite(line, 1, (size_t)length, stdout);
-        return COMMAND_DONE;
+        return SIMFABRIC_DONE;
     }
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     show_log(instance);
     (void)instance_clean(instance);
-    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : COMMAND_INTERNAL;
+    return WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : SIMFABRIC_INTERNAL;
 }
 
-int command_up(const struct command_up *up)
+int simfabric_up(const struct simfabric_up *up)
 {
     int ends[2];
     assert(up && up->instance && up->topology);
     if (!claim(up->instance))
-        return COMMAND_INTERNAL;
+        return SIMFABRIC_INTERNAL;
     if (up->foreground)
         return run_and_clean(up, STDOUT_FILENO);
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (child < 0) {
-        command_complain(ERR_INTERNAL, "no process can be made: %s", strerror(errno));
+        simfabric_complain(ERR_INTERNAL, "no process can be made: %s", strerror(errno));
         (void)tree_delete(up->instance->folder);
-        return COMMAND_INTERNAL;
+        return SIMFABRIC_INTERNAL;
     }
     if (child == 0) {
         close(ends[0]);
         leave_terminal(up->instance);
         if (!instance_write(up->instance, getpid()))
-            _exit(COMMAND_INTERNAL);
+            _exit(SIMFABRIC_INTERNAL);
         int status = run(up, ends[1]);
-        if (status == COMMAND_DONE)
+        if (status == SIMFABRIC_DONE)
             (void)tree_delete(up->instance->folder);
         exit(status);
     }
@@ -191,14 +192,14 @@ int command_up(const struct command_up *up)
 
 /* ------------------------------------------------------------------ down, status */
 
-int command_down(const struct instance *instance)
+int simfabric_down(const struct instance *instance)
 {
     assert(instance);
     pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
     if (!instance_is_there(instance)) {
-        command_complain(ERR_NOT_FOUND, "no fabric '%s' is up (there is no %s)", instance->name,
-                         instance->folder);
-        return COMMAND_UNREACHABLE;
+        simfabric_complain(ERR_NOT_FOUND, "no fabric '%s' is up (there is no %s)", instance->name,
+                           instance->folder);
+        return SIMFABRIC_UNREACHABLE;
     }
     int pidfd = runner ? (int)syscall(SYS_pidfd_open, runner, 0) : -1;
     /* The descriptor may be of a process that took the number just now: asked once more. */
@@ -206,33 +207,33 @@ int command_down(const struct instance *instance)
         struct pollfd ends = {.fd = pidfd, .events = POLLIN};
         syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, NULL, 0);
         if (poll(&ends, 1, DOWN_WAIT) != 1) {
-            command_complain(ERR_TIMEOUT, "process %ld of fabric '%s' does not end", (long)runner,
-                             instance->name);
+            simfabric_complain(ERR_TIMEOUT, "process %ld of fabric '%s' does not end", (long)runner,
+                               instance->name);
             close(pidfd);
-            return COMMAND_INTERNAL;
+            return SIMFABRIC_INTERNAL;
         }
     }
     if (pidfd >= 0)
         close(pidfd);
     if (instance_is_there(instance) && !instance_clean(instance)) {
-        command_complain(ERR_ACCESS_DENIED, "%s cannot be removed: %s", instance->folder,
-                         strerror(errno));
-        return COMMAND_INTERNAL;
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be removed: %s", instance->folder,
+                           strerror(errno));
+        return SIMFABRIC_INTERNAL;
     }
     printf("simfabric: down name=%s\n", instance->name);
-    return COMMAND_DONE;
+    return SIMFABRIC_DONE;
 }
 
-int command_status(const struct instance *instance)
+int simfabric_status(const struct instance *instance)
 {
     assert(instance);
     int socket = client_connect(instance->socket);
     struct protocol_request request = client_request(PROTOCOL_STATUS);
     struct protocol_reply reply;
     if (socket < 0) {
-        command_complain(ERR_UNREACHABLE, "fabric '%s' is not up (%s: %s)", instance->name,
-                         instance->socket, strerror(errno));
-        return COMMAND_UNREACHABLE;
+        simfabric_complain(ERR_UNREACHABLE, "fabric '%s' is not up (%s: %s)", instance->name,
+                           instance->socket, strerror(errno));
+        return SIMFABRIC_UNREACHABLE;
     }
     int error;
     do {
@@ -243,8 +244,8 @@ int command_status(const struct instance *instance)
     } while (!error && reply.u.status.more);
     close(socket);
     if (!error)
-        return COMMAND_DONE;
-    command_complain(error == EPROTO ? ERR_UNSUPPORTED_VERSION : ERR_UNREACHABLE,
-                     "fabric '%s' does not answer: %s", instance->name, strerror(error));
-    return COMMAND_UNREACHABLE;
+        return SIMFABRIC_DONE;
+    simfabric_complain(error == EPROTO ? ERR_UNSUPPORTED_VERSION : ERR_UNREACHABLE,
+                       "fabric '%s' does not answer: %s", instance->name, strerror(error));
+    return SIMFABRIC_UNREACHABLE;
 }

@@ -11,16 +11,16 @@
 #include "src/fabric/error.h"
 #include "src/scenario/topology.h"
 
-enum command_exit {
-    COMMAND_DONE = 0,
-    COMMAND_INTERNAL = 1,
-    COMMAND_USAGE = 2,
-    COMMAND_CONFIG = 3,        /* the topology */
-    COMMAND_UNREACHABLE = 4,   /* no such fabric is up */
-    COMMAND_EXEC_FAILED = 125, /* exec: the program was not begun; 126, 127 as in a shell */
+enum simfabric_exit {
+    SIMFABRIC_DONE = 0,
+    SIMFABRIC_INTERNAL = 1,
+    SIMFABRIC_USAGE = 2,
+    SIMFABRIC_CONFIG = 3,        /* the topology */
+    SIMFABRIC_UNREACHABLE = 4,   /* no such fabric is up */
+    SIMFABRIC_EXEC_FAILED = 125, /* exec: the program was not begun; 126, 127 as in a shell */
 };
 
-struct command_up {
+struct simfabric_up {
     const struct instance *instance;
     const struct topology *topology;
     uint64_t seed;
@@ -28,18 +28,18 @@ struct command_up {
 };
 
 /* Says on stderr "simfabric: NAME OF THE ERROR: ...". */
-void command_complain(enum fabric_error error, const char *format, ...)
+void simfabric_complain(enum fabric_error error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Brings the fabric up. Returns once it takes programs and its ports are ACTIVE, or three seconds
  * later: then it says how many are. What a killed fabric of that name left is cleaned up first. */
-int command_up(const struct command_up *up);
+int simfabric_up(const struct simfabric_up *up);
 /* Ends it and removes its run folder; also of one that was killed. */
-int command_down(const struct instance *instance);
-int command_status(const struct instance *instance);
+int simfabric_down(const struct instance *instance);
+int simfabric_status(const struct instance *instance);
 /* Becomes the program `arguments` (ending in null) on the node. Returns only when that fails.
  * `plugin` is the path of the verbs plug-in without its "-rdmav34.so". */
-int command_exec(const struct instance *instance, const char *node, const char *plugin,
-                 char *const *arguments);
+int simfabric_exec(const struct instance *instance, const char *node, const char *plugin,
+                   char *const *arguments);
 
 #endif

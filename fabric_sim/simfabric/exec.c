@@ -187,14 +187,14 @@ static bool set_environment(const struct instance *instance, const char *node, c
 static bool is_fabric_and_node(const struct instance *instance, const char *node, const char *tree)
 {
     if (!instance_is_there(instance) || !instance_runner(instance)) {
-        command_complain(ERR_UNREACHABLE, "fabric '%s' is not up (nobody runs %s)", instance->name,
-                         instance->folder);
+        simfabric_complain(ERR_UNREACHABLE, "fabric '%s' is not up (nobody runs %s)",
+                           instance->name, instance->folder);
         return false;
     }
     if (access(tree, R_OK | X_OK) == 0 && !strchr(node, '/'))
         return true;
-    command_complain(ERR_NOT_FOUND, "fabric '%s' has no node '%s'; `simfabric status` lists them",
-                     instance->name, node);
+    simfabric_complain(ERR_NOT_FOUND, "fabric '%s' has no node '%s'; `simfabric status` lists them",
+                       instance->name, node);
     return false;
 }
 
@@ -204,21 +204,21 @@ static bool is_plugin(const char *plugin)
     int length = snprintf(path, sizeof(path), "%s-rdmav34.so", plugin);
     if ((size_t)length < sizeof(path) && access(path, R_OK) == 0)
         return true;
-    command_complain(ERR_NOT_FOUND,
-                     "there is no verbs plug-in %s; it is built where libibverbs-dev is installed",
-                     path);
+    simfabric_complain(
+        ERR_NOT_FOUND,
+        "there is no verbs plug-in %s; it is built where libibverbs-dev is installed", path);
     return false;
 }
 
-int command_exec(const struct instance *instance, const char *node, const char *plugin,
-                 char *const *arguments)
+int simfabric_exec(const struct instance *instance, const char *node, const char *plugin,
+                   char *const *arguments)
 {
     char tree[PATH], folder[PATH];
     assert(instance && node && plugin && arguments && arguments[0]);
     bool named = instance_tree(instance, node, tree, sizeof(tree));
     snprintf(folder, sizeof(folder), "%s/nodes/%.64s/dev", instance->folder, node);
     if (!named || !is_fabric_and_node(instance, node, tree) || !is_plugin(plugin))
-        return COMMAND_EXEC_FAILED;
+        return SIMFABRIC_EXEC_FAILED;
     const char *what = "a mount namespace";
     bool ready = leave_mounts();
     if (ready) {
@@ -231,12 +231,12 @@ int command_exec(const struct instance *instance, const char *node, const char *
                 (PLANTED(simfabric_kernel_asked) || hide_kernel_devices());
     }
     if (!ready) {
-        command_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", what, strerror(errno));
-        return COMMAND_EXEC_FAILED;
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", what, strerror(errno));
+        return SIMFABRIC_EXEC_FAILED;
     }
     execvp(arguments[0], arguments);
     int error = errno;
-    command_complain(error == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS_DENIED, "%s: %s", arguments[0],
-                     strerror(error));
+    simfabric_complain(error == ENOENT ? ERR_NOT_FOUND : ERR_ACCESS_DENIED, "%s: %s", arguments[0],
+                       strerror(error));
     return error == ENOENT ? 127 : 126;
 }

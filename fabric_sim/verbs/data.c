@@ -152,6 +152,28 @@ int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     return error;
 }
 
+/* Nobody looks at the ring before the lock is given back: what was put there can be taken back. */
+int plugin_post_all(struct plugin_qp *qp, const struct hca_send_wr *first, size_t count,
+                    size_t stride)
+{
+    struct plugin_context *context = context_of_plugin(qp->qp.qp.context);
+    const char *at = (const char *)first;
+    int error = 0;
+    if (!shared_lock(context->shared))
+        return EIO;
+    uint32_t head = qp->state->sq_head;
+    for (size_t i = 0; i < count && !error; i++, at += stride)
+        error = errno_of(queue_post_send(&context->state, qp->state,
+                                         (const struct hca_send_wr *)(const void *)at));
+    if (error)
+        qp->state->sq_head = head;
+    bool wakes = !error && queue_send_rings(qp->state) && ring(context, qp);
+    shared_unlock(context->shared);
+    if (wakes)
+        wake(context);
+    return error;
+}
+
 /* ------------------------------------------------------------------ receives */
 
 static bool receive_of(const struct ibv_recv_wr *wr, struct hca_sge *sges, struct hca_recv_wr *out)

@@ -70,6 +70,7 @@ struct plugin_qp {
     struct verbs_qp qp;
     uint32_t handle, id;
     struct qp_state *state;
+    struct plugin_batch *batch; /* null: made without the ibv_wr_ interface */
     struct ibv_qp_cap cap;
     bool sq_sig_all;
     atomic_uint reported;
@@ -135,12 +136,20 @@ int plugin_destroy_qp(struct ibv_qp *qp);
 int plugin_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int plugin_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
+/* ---- batch.c: the ibv_wr_ interface */
+struct plugin_batch *batch_new(void); /* null without memory */
+void batch_free(struct plugin_batch *batch);
+struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+
 /* ---- query.c */
 int plugin_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
                         struct ibv_device_attr_ex *attr, size_t size);
 int plugin_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 
 /* ---- data.c */
+/* Posts `count` requests that lie `stride` bytes apart, all of them or none; 0 or an errno. */
+int plugin_post_all(struct plugin_qp *qp, const struct hca_send_wr *first, size_t count,
+                    size_t stride);
 int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
 int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int plugin_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);

@@ -43,12 +43,14 @@ struct verbs_mr {
 };
 _Static_assert(sizeof(struct verbs_mr) == 56, "verbs_mr of private ABI 34");
 
+#define VERBS_QP_EX 2u /* in comp_mask: qp_ex holds */
+
 struct verbs_qp {
     union {
         struct ibv_qp qp;
         struct ibv_qp_ex qp_ex;
     };
-    uint32_t comp_mask; /* bit 1: qp_ex holds */
+    uint32_t comp_mask;
     void *xrcd;
 };
 _Static_assert(sizeof(struct verbs_qp) == 368, "verbs_qp of private ABI 34");
@@ -69,7 +71,8 @@ struct verbs_context_ops {
                                 struct ibv_comp_channel *channel, int comp_vector);
     void *create_cq_ex, *create_flow, *create_flow_action_esp;
     struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
-    void *create_qp_ex, *create_rwq_ind_table;
+    struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+    void *create_rwq_ind_table;
     struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
     void *create_srq_ex, *create_wq, *dealloc_mw;
     int (*dealloc_pd)(struct ibv_pd *pd);

@@ -26,6 +26,7 @@ static const struct verbs_context_ops operations = {
     .create_ah = plugin_create_ah,
     .create_cq = plugin_create_cq,
     .create_qp = plugin_create_qp,
+    .create_qp_ex = plugin_create_qp_ex,
     .create_srq = plugin_create_srq,
     .dealloc_pd = plugin_dealloc_pd,
     .dereg_mr = plugin_dereg_mr,

@@ -185,6 +185,7 @@ int plugin_destroy_qp(struct ibv_qp *qp)
         return error;
     events_forget(qp->context->async_fd, sizeof(struct protocol_async), qp);
     events_await(&qp->mutex, &qp->cond, &qp->events_completed, &of->reported);
+    batch_free(of->batch);
     pthread_cond_destroy(&qp->cond);
     pthread_mutex_destroy(&qp->mutex);
     free(of);

@@ -190,7 +190,7 @@ enum fabric_error disk_link(struct disk *disk, const char *path, struct disk_ino
     if (!disk_is_folder(&disk->seen, parent))
         return ERR_NOT_FOUND;
     if (disk_find(&disk->seen, path) || disk_is_folder(&disk->seen, path))
-        return ERR_INVALID_ARGUMENT;
+        return ERR_EXISTS;
     disk_names_add(&disk->seen, path, inode);
     remember(disk, DISK_LINK, path, "", inode);
     return FABRIC_OK;

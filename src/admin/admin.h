@@ -29,6 +29,15 @@ struct admin_rail {
     const char *reason;               /* error name; "ok" when ready */
     uint64_t read_bytes, write_bytes; /* moved over it: GETs and PUTs */
     uint64_t pkey_violations;
+    uint32_t dc_initiators, dc_held, dc_waiting; /* there; granted to a link; links that wait */
+};
+
+/* What DC initiators went through. */
+struct admin_dc {
+    uint64_t recoveries; /* from the error state */
+    uint64_t taken_back; /* from targets that did not answer while others waited */
+    uint64_t flushed;    /* posts that were made again, because nobody was to blame */
+    uint64_t proofs;     /* targets that were asked for a sign of life */
 };
 
 /* How often something happened for one named reason. */
@@ -51,6 +60,8 @@ struct admin_snapshot {
     uint64_t reads[ADMIN_TRANSPORTS], writes[ADMIN_TRANSPORTS];
     uint64_t read_bytes[ADMIN_TRANSPORTS], write_bytes[ADMIN_TRANSPORTS];
     uint32_t connections, transfers; /* open now */
+    uint32_t links_rc, links_dc;     /* up now */
+    struct admin_dc dc;
     uint64_t auth_failures, tag_mismatches, silent;
 
     size_t rail_count;

@@ -101,6 +101,33 @@ static void rails(struct page *p, const struct admin_snapshot *s)
         rail_line(p, "rail_pkey_violations_total", s->rails[i].name, s->rails[i].pkey_violations);
 }
 
+static void dc(struct page *p, const struct admin_snapshot *s)
+{
+    head(p, "links", "gauge", "Connections over RDMA that are up, by transport.");
+    add(p, "memkv_links{transport=\"rc\"} %" PRIu32 "\n", s->links_rc);
+    add(p, "memkv_links{transport=\"dc\"} %" PRIu32 "\n",
+        PLANTED(admin_dc_unsaid) ? 0 : s->links_dc);
+    one(p, "dc_recoveries_total", "counter", "DC initiators brought back from the error state.",
+        s->dc.recoveries);
+    one(p, "dc_taken_back_total", "counter",
+        "DC initiators taken from clients that did not answer while others waited.",
+        s->dc.taken_back);
+    one(p, "dc_flushed_total", "counter", "RDMA operations made again after a flush.",
+        s->dc.flushed);
+    one(p, "dc_proofs_total", "counter", "DC targets asked for a sign of life.", s->dc.proofs);
+    if (s->rail_count == 0)
+        return;
+    head(p, "dc_initiators", "gauge", "DC initiators of a rail.");
+    for (size_t i = 0; i < s->rail_count; i++)
+        rail_line(p, "dc_initiators", s->rails[i].name, s->rails[i].dc_initiators);
+    head(p, "dc_initiators_held", "gauge", "DC initiators that serve a client now.");
+    for (size_t i = 0; i < s->rail_count; i++)
+        rail_line(p, "dc_initiators_held", s->rails[i].name, s->rails[i].dc_held);
+    head(p, "dc_waiting", "gauge", "Connections that wait for a DC initiator.");
+    for (size_t i = 0; i < s->rail_count; i++)
+        rail_line(p, "dc_waiting", s->rails[i].name, s->rails[i].dc_waiting);
+}
+
 static void refusals(struct page *p, const struct admin_snapshot *s)
 {
     assert(s->refused_count <= ADMIN_MAX_REASONS);
@@ -153,6 +180,7 @@ char *admin_metrics(const struct admin_snapshot *snapshot)
     one(&p, "silent_connections_total", "counter", "Connections ended because the peer was silent.",
         s->silent);
     rails(&p, s);
+    dc(&p, s);
     refusals(&p, s);
     if (!p.failed)
         return p.data;

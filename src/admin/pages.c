@@ -27,6 +27,7 @@ const char *admin_health(const struct admin_snapshot *snapshot)
 static json_t *health(const struct admin_snapshot *s, uint32_t *status)
 {
     const char *word = admin_health(s);
+    assert(status && s->drives_online <= UINT32_MAX - s->drives_offline);
     bool unhealthy = strcmp(word, "unhealthy") == 0;
     *status = unhealthy && !PLANTED(admin_unhealthy_ok) ? 503 : 200;
     return json_pack("{s:s, s:b, s:I, s:I, s:I}", "status", word, "rdma_active",
@@ -61,6 +62,7 @@ static json_t *status_page(const struct admin_snapshot *s)
 /* JSON is UTF-8, what a client sends need not be. */
 static json_t *problem(const char *name, char *detail)
 {
+    assert(name && detail);
     for (char *c = detail; *c; c++)
         *c = (unsigned char)*c < 0x80 || PLANTED(admin_any_bytes) ? *c : '?';
     return json_pack("{s:s, s:s}", "error", name, "detail", detail);

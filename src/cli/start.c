@@ -128,8 +128,9 @@ struct serving {
     struct cli *cli;
     struct cli_server *loaded;
     bool ready, drained, interrupted;
-    unsigned ends;     /* signals that ask for the end */
-    char command[256]; /* the last that a signal made */
+    enum fabric_error failed; /* what it found after it had begun */
+    unsigned ends;            /* signals that ask for the end */
+    char command[256];        /* the last that a signal made */
 };
 
 static void take_report(void *context, const char *json)
@@ -147,13 +148,16 @@ static void take_report(void *context, const char *json)
     }
     s->ready = s->ready || (event && strcmp(event, "ready") == 0);
     s->drained = s->drained || (event && strcmp(event, "drained") == 0);
+    const char *error = json_string_value(json_object_get(report, "error"));
+    if (event && strcmp(event, "failed") == 0 && !error_by_name(error ? error : "", &s->failed))
+        s->failed = ERR_INTERNAL;
     json_decref(report);
 }
 
 static bool is_done(void *context)
 {
     const struct serving *s = context;
-    return s->drained;
+    return s->drained || s->failed;
 }
 
 /* Reads the configuration again: of it the key and the log level can change under way. What is
@@ -232,8 +236,8 @@ static enum cli_exit serve(struct cli *cli, struct cli_server *l)
     OPENSSL_cleanse(text, strlen(text));
     OPENSSL_cleanse(serving.command, sizeof serving.command); /* the last may be a new key */
     free(text);
-    if (error && !serving.drained)
-        return cut_short(&serving, error);
+    if ((error || serving.failed) && !serving.drained)
+        return cut_short(&serving, serving.failed ? serving.failed : error);
     return serving.interrupted ? CLI_INTERRUPTED : CLI_DONE;
 }
 

@@ -100,7 +100,8 @@ static void fill_rails(const struct server *s, char names[RAIL_MAX][FABRIC_NAME_
         const struct rail *r = &s->rails[i];
         uint32_t growth;
         snprintf(names[i], sizeof names[i], "%s:%u", r->name, r->port_num);
-        out->rails[out->rail_count++] = (struct admin_rail){
+        struct admin_rail *rail = &out->rails[out->rail_count++];
+        *rail = (struct admin_rail){
             .name = names[i],
             .is_ready = r->state == RAIL_READY,
             .reason = error_name(r->reason),
@@ -108,6 +109,20 @@ static void fill_rails(const struct server *s, char names[RAIL_MAX][FABRIC_NAME_
             .write_bytes = s->written.rail_bytes[i],
             .pkey_violations = rail_pkey_violations(r, &growth),
         };
+        server_dc_count(s, i, &rail->dc_initiators, &rail->dc_held, &rail->dc_waiting);
+    }
+}
+
+static void fill_links(const struct server *s, struct admin_snapshot *out)
+{
+    out->dc = (struct admin_dc){s->dc.recoveries, s->dc.taken_back, s->dc.flushed, s->dc.proofs};
+    for (uint32_t i = 0; i < SERVER_PLACES; i++) {
+        const struct server_connection *c = s->connections[i];
+        for (uint32_t k = 0; c && k < RAIL_MAX; k++) {
+            bool up = c->links[k].state == SERVER_LINK_UP;
+            out->links_dc += up && c->links[k].dc.used;
+            out->links_rc += up && !c->links[k].dc.used;
+        }
     }
 }
 
@@ -121,6 +136,8 @@ static void fill_counts(const json_t *status, struct admin_snapshot *out)
     out->storage_used = number(store, "used");
     out->evictions = number(store, "evictions");
     out->store_refusals = number(store, "refusals");
+    out->drives_online = (uint32_t)number(store, "drives_online");
+    out->drives_offline = (uint32_t)number(store, "drives_offline");
     out->connections = (uint32_t)number(status, "connections");
     out->auth_failures = number(counters, "auth_failures");
     out->tag_mismatches = number(counters, "tag_mismatches");
@@ -139,13 +156,13 @@ void server_http(struct server *server, const struct fabric_event *event)
         .is_draining = s->draining,
         .rdma_configured = s->config.rdma.device_count > 0,
         .rdma_active = server_rdma_active(s),
-        .drives_online = 1,
         .transfers = server_transfer_count(s),
         .status = status,
     };
     fill_counts(status, &snapshot);
     fill_traffic(s, &snapshot);
     fill_rails(s, names, &snapshot);
+    fill_links(s, &snapshot);
     struct admin_answer answer;
     bool made = admin_answer(event->u.http.method, event->u.http.path, &snapshot, &answer);
     const struct fabric_http_answer reply = {

@@ -83,7 +83,8 @@ static struct server_transfer *next_get(const struct server_connection *c)
 {
     struct server_transfer *first = NULL;
     for (struct server_transfer *t = c->first; t; t = t->following) {
-        if (t->kind != SERVER_GET || t->way != WIRE_WAY_TCP || t->closed || t->next == t->length)
+        if (t->kind != SERVER_GET || t->way != WIRE_WAY_TCP || t->closed || t->stored ||
+            t->next == t->length)
             continue;
         if ((int32_t)(t->serial - c->turn) > 0 && !PLANTED(server_bulk_no_turns))
             return t;

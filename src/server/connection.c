@@ -238,13 +238,11 @@ static bool welcome(struct server *s, struct server_connection *c)
     return server_send(s, c, &m);
 }
 
-static void answer_key(struct server *s, struct server_connection *c, const struct wire_message *m)
+static void answer_exists(struct server *s, struct server_connection *c,
+                          const struct wire_message *m)
 {
     struct wire_message answer = {.type = WIRE_RESULT, .id = m->id};
-    if (m->type == WIRE_EXISTS)
-        answer.found = store_exists(c->lane->store, m->key, m->key_length);
-    else
-        answer.found = store_delete(c->lane->store, m->key, m->key_length);
+    answer.found = store_exists(c->lane->store, m->key, m->key_length);
     server_send(s, c, &answer);
 }
 
@@ -363,8 +361,10 @@ static void take(struct server *s, struct server_connection *c, const struct wir
         take_instance(s, c, m);
         break;
     case WIRE_EXISTS:
+        answer_exists(s, c, m);
+        break;
     case WIRE_DELETE:
-        answer_key(s, c, m);
+        server_delete(s, c, m);
         break;
     default:
         server_connection_close(s, c, ERR_FRAME_INVALID, "a message that only servers send");

@@ -98,13 +98,14 @@ void server_dc_release(struct server *s, struct server_link *l)
     assert(s && l && l->dc.used);
     const struct rail *rail = &s->rails[l->rail];
     struct server_initiator *in = l->dc.initiator;
+    const bool alive = rail->device.id && l->dc.epoch == rail->epoch;
     server_dc_wait_no_more(s, l);
     if (in) {
         in->holder = NULL;
-        if (in->outstanding && !PLANTED(server_dc_dead_kept))
+        if (in->outstanding && alive && !PLANTED(server_dc_dead_kept))
             server_dc_break(s, in);
     }
-    if (l->dc.ah.id && rail->device.id && l->dc.epoch == rail->epoch)
+    if (l->dc.ah.id && alive)
         fabric_ah_destroy(s->fabric, l->dc.ah);
     l->dc = (struct server_dc_link){.used = false};
     s->dc.dirty = true;

@@ -67,6 +67,12 @@ enum fabric_error server_dc_class_make(struct server *s, uint32_t rail, enum fab
     class->epoch = s->rails[rail].epoch;
     s->dc.used = true;
     enum fabric_error error = make_missing(s, rail, mtu);
+    uint32_t there, held, waiting;
+    server_dc_count(s, rail, &there, &held, &waiting);
+    if (!error && there % pool_size(s))
+        rail_log(s->fabric, FABRIC_LOG_WARN,
+                 "%s port %u: resources_exhausted: %u of %u DC initiators could be made",
+                 s->rails[rail].name, s->rails[rail].port_num, there % pool_size(s), pool_size(s));
     if (error) {
         free(class->initiators);
         class->initiators = NULL;
@@ -204,6 +210,8 @@ static void recover(struct server *s, uint32_t rail, enum fabric_mtu mtu,
     if (!error)
         return;
     in->qp = (fabric_qp){0}; /* the tick makes another one */
+    if (error == ERR_DEVICE_REMOVED)
+        return; /* its rail says so */
     rail_log(s->fabric, FABRIC_LOG_WARN, "%s port %u: %s: a DC initiator could not be recovered",
              s->rails[rail].name, s->rails[rail].port_num, error_name(error));
 }
@@ -242,7 +250,7 @@ static void prove(struct server *s, struct server_link *l)
 
 static struct server_initiator *free_one(struct server *s, const struct server_dc_class *class)
 {
-    for (uint32_t i = 0; i < pool_size(s); i++) {
+    for (uint32_t i = 0; class->initiators && i < pool_size(s); i++) { /* pumping may end them */
         struct server_initiator *in = &class->initiators[i];
         if (in->qp.id && !in->holder && !in->broken && !in->outstanding)
             return in;
@@ -278,7 +286,7 @@ static void arm(struct server *s, uint32_t rail, enum fabric_mtu mtu)
     struct server_dc_class *class = &s->dc.classes[rail][mtu];
     uint64_t due = FABRIC_FOREVER;
     fabric_timer timer;
-    if (class->timed || !anybody_waits(class))
+    if (class->timed || !class->initiators || !anybody_waits(class))
         return;
     for (uint32_t i = 0; i < pool_size(s); i++) {
         const struct server_initiator *in = &class->initiators[i];

@@ -13,6 +13,16 @@
 #include "src/rail/log.h"
 #include "src/server/server.h"
 
+/* Tells keys apart and nothing about them; neither 0 nor UINT32_MAX, which are no key's. */
+static uint32_t serial_of(const uint8_t key[CONFIG_KEY_BYTES])
+{
+    uint8_t derived[WIRE_KEY_BYTES];
+    wire_derive(key, "memkv key serial 1", NULL, 0, derived);
+    uint32_t serial = (uint32_t)derived[0] << 24 | (uint32_t)derived[1] << 16 |
+                      (uint32_t)derived[2] << 8 | derived[3];
+    return serial == 0 || serial == UINT32_MAX ? 1 : serial;
+}
+
 /* Its position; key_count when it is none of ours any more. */
 static uint32_t find_key(const struct server *s, const uint8_t *bytes)
 {
@@ -40,7 +50,7 @@ void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES])
     if (at < s->key_count) {
         newest = s->keys[at];
     } else {
-        newest.serial = s->key_serial++;
+        newest.serial = serial_of(key);
         memcpy(newest.bytes, key, CONFIG_KEY_BYTES);
         s->key_count += s->key_count < SERVER_KEYS;
         at = s->key_count - 1; /* the oldest drops out */
@@ -69,26 +79,23 @@ static bool refuse_tag(struct server *s, struct server_connection *c, struct ser
     return false;
 }
 
-bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
-                    const struct wire_message *request)
+bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t)
 {
     struct server *s = server;
-    assert(s && c && t && t->kind == SERVER_GET && t->block && request);
+    assert(s && c && t && t->kind == SERVER_GET && t->block);
     const uint8_t *stored = store_tag(t->block), *key = wire_channel_key(c->channel);
     const struct server_key *maker = key_of_serial(s, store_maker(t->block));
     const void *value = store_data(c->lane->store, t->block);
-    t->key_length = request->key_length;
-    memcpy(t->key, request->key, request->key_length);
     memcpy(t->tag.nonce, stored, sizeof t->tag.nonce);
     memcpy(t->tag.mac, stored + sizeof t->tag.nonce, sizeof t->tag.mac);
     if (PLANTED(server_tag_kept))
         return true;
     if (!maker)
-        return refuse_tag(s, c, t, request->id, "no key known here made its tag");
+        return refuse_tag(s, c, t, t->id, "no key known here made its tag");
     if (memcmp(maker->bytes, key, CONFIG_KEY_BYTES) == 0)
         return true; /* the reader computes what the writer did */
     if (!wire_tag_verify(maker->bytes, t->key, t->key_length, value, t->length, &t->tag))
-        return refuse_tag(s, c, t, request->id, "it is not what was put: its tag does not fit");
+        return refuse_tag(s, c, t, t->id, "it is not what was put: its tag does not fit");
     wire_tag_compute(key, t->key, t->key_length, value, t->length, &t->tag);
     return true;
 }

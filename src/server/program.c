@@ -54,10 +54,6 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
         rail_log(s->fabric, FABRIC_LOG_ERROR,
                  "config_invalid: network.auth_key is expected; auth_key_file is not read here");
     }
-    if (!error && s->config.storage_mode != CONFIG_STORAGE_MEMORY) {
-        error = ERR_NOT_SUPPORTED;
-        rail_log(s->fabric, FABRIC_LOG_ERROR, "not_supported: storage.mode memory is expected");
-    }
     if (!error) {
         server_set_key(s, s->config.auth_key);
         say_ignored(s);
@@ -66,16 +62,23 @@ static enum fabric_error read_config(struct server *s, const char *text, size_t 
 }
 
 /* The lanes share the memory evenly. */
-static enum fabric_error make_store(struct server *s, struct server_lane *lane)
+static enum fabric_error make_store(struct server *s, uint32_t index)
 {
+    struct server_lane *lane = &s->lanes[index];
+    char paths[CONFIG_MAX_MEDIA][FABRIC_PATH_MAX];
     struct store_init init = {
         .capacity = s->config.memory_max_size / s->lane_count,
         .evicts = s->config.eviction_enabled,
         .start_percent = (uint32_t)s->config.eviction_start_percent,
         .stop_percent = (uint32_t)s->config.eviction_stop_percent,
     };
-    enum fabric_error error = fabric_entropy(s->fabric, &init.seed, sizeof init.seed);
-    return error ? error : store_create(&init, &lane->store);
+    enum fabric_error error = server_storage_plan(s, index, paths, &init.media);
+    if (!error)
+        error = fabric_entropy(s->fabric, &init.seed, sizeof init.seed);
+    if (!error)
+        error = store_create(&init, &lane->store);
+    s->opening += !error && init.media.count > 0;
+    return error;
 }
 
 static enum fabric_error make_lanes(struct server *s)
@@ -83,7 +86,7 @@ static enum fabric_error make_lanes(struct server *s)
     enum fabric_error error = FABRIC_OK;
     s->lane_count = (uint32_t)s->config.lanes;
     for (uint32_t i = 0; i < s->lane_count && !error; i++)
-        error = make_store(s, &s->lanes[i]);
+        error = make_store(s, i);
     if (error == ERR_RESOURCES_EXHAUSTED)
         rail_log(s->fabric, FABRIC_LOG_ERROR,
                  "resources_exhausted: memory.max_size: %" PRIu64 " bytes cannot be had",
@@ -141,22 +144,45 @@ static void server_free(struct server *s)
     free(s);
 }
 
-static enum fabric_error serve(struct server *s)
+static enum fabric_error listen_all(struct server *s)
+{
+    enum fabric_error error = fabric_listen(
+        s->fabric, s->config.address, server_cookie(SERVER_LISTENER, 0, 0), &s->listener, s->bound);
+    if (error)
+        rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s%s", error_name(error),
+                 s->config.address,
+                 error == ERR_INVALID_ARGUMENT ? ", which is no address of this machine" : "");
+    return error ? error : server_admin_listen(s);
+}
+
+enum fabric_error server_go_live(struct server *server)
+{
+    struct server *s = server;
+    assert(s && !s->live);
+    enum fabric_error error = listen_all(s);
+    if (error)
+        return error;
+    s->live = true;
+    for (uint32_t i = 0; i < s->rail_count; i++)
+        server_rail_report(s, i);
+    s->started = server_now(s);
+    if (s->rail_count == 0)
+        rail_log(s->fabric, FABRIC_LOG_INFO, "no RDMA device here: serving over TCP alone");
+    rail_log(s->fabric, FABRIC_LOG_INFO, "memkv: ready data=%s admin=%s rdma_active=%s", s->bound,
+             s->admin_bound, server_rdma_active(s) ? "true" : "false");
+    server_report(s, json_pack("{s:s, s:s, s:s, s:b}", "event", "ready", "data", s->bound, "admin",
+                               s->admin_bound, "rdma_active", server_rdma_active(s)));
+    return FABRIC_OK;
+}
+
+static enum fabric_error begin(struct server *s)
 {
     enum fabric_error error = make_lanes(s);
     if (!error)
         error = judge_rails(s);
-    if (!error) {
-        error = fabric_listen(s->fabric, s->config.address, server_cookie(SERVER_LISTENER, 0, 0),
-                              &s->listener, s->bound);
-        if (error)
-            rail_log(s->fabric, FABRIC_LOG_ERROR, "%s: cannot listen on %s%s", error_name(error),
-                     s->config.address,
-                     error == ERR_INVALID_ARGUMENT ? ", which is no address of this machine" : "");
-    }
     if (!error)
-        error = server_admin_listen(s);
-    return error ? error : set_tick(s);
+        error = set_tick(s);
+    return error || s->opening > 0 ? error : server_go_live(s); /* else when media are open */
 }
 
 static enum fabric_error server_start(struct fabric *f, const char *config, size_t config_length,
@@ -170,20 +196,11 @@ static enum fabric_error server_start(struct fabric *f, const char *config, size
     s->sink = *sink;
     enum fabric_error error = read_config(s, config, config_length);
     if (!error)
-        error = serve(s);
+        error = begin(s);
     if (error) {
         server_free(s);
         return error;
     }
-    for (uint32_t i = 0; i < s->rail_count; i++)
-        server_rail_report(s, i);
-    s->started = server_now(s);
-    if (s->rail_count == 0)
-        rail_log(f, FABRIC_LOG_INFO, "no RDMA device here: serving over TCP alone");
-    rail_log(f, FABRIC_LOG_INFO, "memkv: ready data=%s admin=%s rdma_active=%s", s->bound,
-             s->admin_bound, server_rdma_active(s) ? "true" : "false");
-    server_report(s, json_pack("{s:s, s:s, s:s, s:b}", "event", "ready", "data", s->bound, "admin",
-                               s->admin_bound, "rdma_active", server_rdma_active(s)));
     *state = s;
     return FABRIC_OK;
 }
@@ -208,6 +225,7 @@ static void tick(struct server *s)
     server_connections_tick(s);
     server_transfers_tick(s);
     server_dc_tick(s);
+    server_storage_tick(s);
     s->ticks++;
     bool due = s->ticks % (RAIL_REQUERY / SERVER_TICK) == 0 && !PLANTED(server_never_looks_again);
     for (uint32_t i = 0; due && i < s->rail_count; i++)
@@ -269,10 +287,14 @@ static void server_event(void *state, const struct fabric_event *event)
     case FABRIC_EVENT_HTTP_REQUEST:
         server_http(s, event);
         break;
+    case FABRIC_EVENT_IO_DONE:
+        server_storage_done(s, &event->u.io);
+        break;
     default:
-        break; /* the server opens no window, submits no I/O, connects to nobody */
+        break; /* the server opens no window, connects to nobody */
     }
     server_dc_turn(s);
+    server_storage_look(s);
     server_connections_flush(s);
     server_drain_look(s);
 }
@@ -352,9 +374,30 @@ static json_t *status_counters(const struct server *s)
 
 static json_t *status_store(const struct store_counts *n)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I}", "blocks", (json_int_t)n->blocks, "used",
-                     (json_int_t)n->used, "capacity", (json_int_t)n->capacity, "evictions",
-                     (json_int_t)n->evictions, "refusals", (json_int_t)n->refusals);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "blocks",
+                     (json_int_t)n->blocks, "used", (json_int_t)n->used, "capacity",
+                     (json_int_t)n->capacity, "evictions", (json_int_t)n->evictions, "refusals",
+                     (json_int_t)n->refusals, "resident", (json_int_t)n->resident, "torn",
+                     (json_int_t)n->torn, "damaged", (json_int_t)n->damaged, "checksums",
+                     (json_int_t)n->checksums, "drives_online", (json_int_t)n->drives_online,
+                     "drives_offline", (json_int_t)n->drives_offline);
+}
+
+/* The media of every lane are counted; without media the memory is one. */
+static void add_counts(struct store_counts *sum, const struct store_counts *n)
+{
+    const bool memory = n->drives_online + n->drives_offline == 0;
+    sum->blocks += n->blocks;
+    sum->used += n->used;
+    sum->capacity += n->capacity;
+    sum->evictions += n->evictions;
+    sum->refusals += n->refusals;
+    sum->resident += n->resident;
+    sum->torn += n->torn;
+    sum->damaged += n->damaged;
+    sum->checksums += n->checksums;
+    sum->drives_online = memory ? 1 : sum->drives_online + n->drives_online;
+    sum->drives_offline += n->drives_offline;
 }
 
 /* Of each lane, and their sums in *sum. */
@@ -365,11 +408,7 @@ static json_t *status_lanes(const struct server *s, struct store_counts *sum)
         struct store_counts n;
         store_counts(s->lanes[i].store, &n);
         json_array_append_new(list, status_store(&n));
-        sum->blocks += n.blocks;
-        sum->used += n.used;
-        sum->capacity += n.capacity;
-        sum->evictions += n.evictions;
-        sum->refusals += n.refusals;
+        add_counts(sum, &n);
     }
     return list;
 }

@@ -13,6 +13,7 @@
  * dc.c         how a link leads to a DC target (dc.h)
  * dc_pool.c    the DC initiators, and who gets one
  * admin.c      the HTTP end point
+ * storage.c    what the media of the store have to do and tell
  * key.c        the key of the cluster and its change
  * drain.c      the end without a loss
  */
@@ -67,6 +68,7 @@ enum server_cookie {
     SERVER_SEND,      /* timer of a connection: more bytes of values can be sent */
     SERVER_DRAIN,     /* timer */
     SERVER_REOPEN,    /* timer of a rail whose device is away */
+    SERVER_STORAGE,   /* of a request: lane and medium */
     SERVER_INITIATOR, /* of a DC initiator: rail, MTU */
     SERVER_DC_PROOF,  /* wr_id: rail */
     SERVER_DC_TIMER,  /* of a class of initiators: rail, MTU */
@@ -163,7 +165,8 @@ struct server_transfer {
     uint32_t done;        /* DC: first byte not known to be moved */
     uint32_t flushes;     /* DC: by which nobody is to blame */
     bool flushed;         /* DC: some of the posts under way were */
-    uint32_t outstanding; /* posts */
+    uint32_t outstanding; /* posts, and what a medium does with the block */
+    bool stored;          /* a medium has it: nothing else goes on meanwhile */
     bool closed;          /* cancelled, or the connection is gone: nothing becomes visible */
     bool prepared;        /* PUT: verified, waits for COMMIT */
     uint64_t progress;    /* ns: the last */
@@ -192,7 +195,7 @@ struct server_traffic {
 
 /* A key of the cluster, as it was or is. */
 struct server_key {
-    uint32_t serial; /* from 0; the same for as long as the server knows it */
+    uint32_t serial; /* made from it: the store keeps it, also over a restart */
     uint8_t bytes[CONFIG_KEY_BYTES];
 };
 
@@ -230,9 +233,12 @@ struct server {
     uint64_t refused[ERR_COUNT];         /* links over RDMA */
     /* The newest first; connections are accepted under two, tags of stored blocks under all. */
     struct server_key keys[SERVER_KEYS];
-    uint32_t key_count, key_serial;
+    uint32_t key_count;
     bool draining, drained_said;
-    uint64_t drain_until; /* ns */
+    bool live;               /* listens, and has said that it is ready */
+    uint32_t opening;        /* lanes whose media are not open yet */
+    enum fabric_error unfit; /* why it will never be live */
+    uint64_t drain_until;    /* ns */
 };
 
 uint64_t server_cookie(enum server_cookie kind, uint32_t slot, uint32_t serial);
@@ -313,6 +319,8 @@ void server_transfers_flush(struct server *server, const struct server_connectio
 
 /* Posts what the link has to post. May end the connection. */
 void server_transfers_pump(struct server *s, const struct server_connection *c, uint32_t link);
+/* A medium has done what it had to do with the block. May end the connection. */
+void server_transfer_stored(struct server *s, struct server_transfer *t, enum fabric_error error);
 /* Ends it and tells the client. May end the connection. */
 void server_transfer_finish(struct server *s, struct server_transfer *t);
 /* The link it began on, while that is still the same; otherwise null. */
@@ -377,6 +385,23 @@ struct server_transfer *server_transfer_waited(struct server *s, uint32_t rail);
 enum fabric_error server_slab_register(struct server *server, struct server_lane *lane,
                                        uint32_t rail);
 
+/* ------------------------------------------------------------------ storage.c */
+
+/* What media a lane has, and where; pointers into `paths`. Errors, said in the log:
+ * config_invalid. */
+enum fabric_error server_storage_plan(struct server *server, uint32_t lane,
+                                      char paths[CONFIG_MAX_MEDIA][FABRIC_PATH_MAX],
+                                      struct store_media *out);
+/* A request of a medium has completed. */
+void server_storage_done(struct server *server, const struct fabric_io_done *done);
+void server_storage_tick(struct server *server);
+/* Tells whoever waited what the stores have done; after every event. May end connections and
+ * transfers. */
+void server_storage_look(struct server *server);
+/* Begins to delete; the answer goes out now or later. */
+void server_delete(struct server *server, struct server_connection *c,
+                   const struct wire_message *message);
+
 /* ------------------------------------------------------------------ probe.c */
 
 /* Begins the probe of a link. Errors: queue_full, and those of registration and posting. */
@@ -394,6 +419,8 @@ void server_probe_free(struct server *server, struct server_transfer *t);
 /* What the command `status` tells; the caller owns it. */
 json_t *server_status(struct server *server);
 void server_report(struct server *server, json_t *object);
+/* Listens and says that it is ready. The error was said. */
+enum fabric_error server_go_live(struct server *server);
 
 /* ------------------------------------------------------------------ admin.c */
 
@@ -409,12 +436,11 @@ void server_count_transfer(struct server *server, const struct server_transfer *
 /* From now on connections begin under this key or the one before it. The same key again changes
  * nothing; an older one comes to the front again. Connections that are open stay. */
 void server_set_key(struct server *server, const uint8_t key[CONFIG_KEY_BYTES]);
-/* Notes beside a block that is to be committed under which key its tag was made. */
+/* Notes beside a block that is to be saved under which key its tag was made. */
 void server_note_maker(struct server *server, const struct server_transfer *t);
-/* Fills key and tag of a GET that has its block: the tag that the client computes. False when no
- * key that this server has known made the tag that is stored: then the request was answered. */
-bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t,
-                    const struct wire_message *request);
+/* Fills the tag of a GET that has its key and block: the tag that the client computes. False when
+ * no key that this server has known made the tag that is stored: then the request was answered. */
+bool server_tag_for(struct server *server, struct server_connection *c, struct server_transfer *t);
 /* Whether the tag of a PUT fits its bytes under the client's key; counts those that do not. */
 bool server_tag_is_right(struct server *server, const struct server_transfer *t);
 /* Takes what a command `reload` names: {"auth_key": HEX}. Returns what is wrong with it, or null.

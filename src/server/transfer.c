@@ -33,25 +33,24 @@ static void prepare(struct server *s, struct server_transfer *t)
                 &m); /* may end the connection, and the transfer with it */
 }
 
-static void finish_put(struct server *s, struct server_transfer *t)
+/* The block is the store's from here on, whatever becomes of the transfer. */
+static enum fabric_error save(struct server *s, struct server_transfer *t)
 {
-    enum fabric_error error = judge_put(s, t);
-    if (!error && !t->closed && !t->prepared && !PLANTED(server_commit_unconfirmed)) {
-        prepare(s, t);
-        return;
-    }
-    if (error) {
-        store_abandon(t->lane->store, t->block);
-    } else {
-        uint8_t tag[STORE_TAG_BYTES];
-        memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
-        memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
-        server_note_maker(s, t);
-        store_commit(t->lane->store, t->block, tag);
-        server_count_transfer(s, t);
-    }
-    t->block = NULL;
+    uint8_t tag[STORE_TAG_BYTES];
+    const struct media_token token = {.slot = t->slot, .serial = t->serial};
+    memcpy(tag, t->tag.nonce, sizeof t->tag.nonce);
+    memcpy(tag + sizeof t->tag.nonce, t->tag.mac, sizeof t->tag.mac);
+    server_note_maker(s, t);
+    enum fabric_error error = store_save(t->lane->store, t->block, tag, token, &t->stored);
+    t->outstanding += t->stored;
+    return error;
+}
+
+static void end_put(struct server *s, struct server_transfer *t, enum fabric_error error)
+{
     struct server_connection *c = server_transfer_owner(s, t);
+    if (!error)
+        server_count_transfer(s, t);
     uint64_t id = t->id;
     bool closed = t->closed, altered = error == ERR_TAG_MISMATCH && t->way == WIRE_WAY_TCP;
     server_transfer_free(s, t);
@@ -59,6 +58,22 @@ static void finish_put(struct server *s, struct server_transfer *t)
     if (told && altered &&
         !PLANTED(server_altered_kept)) /* whoever alters bytes alters others too */
         server_connection_close(s, c, error, "the bytes that came are not those that were put");
+}
+
+static void finish_put(struct server *s, struct server_transfer *t)
+{
+    enum fabric_error error = judge_put(s, t);
+    if (!error && !t->closed && !t->prepared && !PLANTED(server_commit_unconfirmed)) {
+        prepare(s, t);
+        return;
+    }
+    if (error)
+        store_abandon(t->lane->store, t->block);
+    else
+        error = save(s, t);
+    t->block = NULL;
+    if (!t->stored)
+        end_put(s, t, error);
 }
 
 static void finish_get(struct server *s, struct server_transfer *t)
@@ -162,7 +177,7 @@ void server_transfers_pump(struct server *s, const struct server_connection *c, 
     assert(s && c && index < RAIL_MAX);
     struct server_walk walk;
     for (struct server_transfer *t = server_walk(s, c, &walk); t; t = server_walk_on(s, &walk)) {
-        if (t->way != WIRE_WAY_RC || t->prepared || t->link != index)
+        if (t->way != WIRE_WAY_RC || t->prepared || t->stored || t->link != index)
             continue;
         if (t->kind != SERVER_PROBE)
             post_or_end(s, t);
@@ -212,8 +227,8 @@ static enum fabric_error find_link(struct server *s, struct server_connection *c
     return server_slab_register(s, c->lane, link->rail); /* done when the link was built */
 }
 
-static void begin_rdma(struct server *s, struct server_transfer *t, struct server_link *link,
-                       const struct wire_message *m)
+static void aim(struct server_transfer *t, const struct server_link *link,
+                const struct wire_message *m)
 {
     t->way = WIRE_WAY_RC;
     t->link = m->rail;
@@ -221,6 +236,10 @@ static void begin_rdma(struct server *s, struct server_transfer *t, struct serve
     t->rail = link->rail;
     t->iova = m->iova;
     t->rkey = m->rkey;
+}
+
+static void begin_rdma(struct server *s, struct server_transfer *t, struct server_link *link)
+{
     post_more(s, t, link);
     if (t->error && t->outstanding == 0)
         server_transfer_finish(s, t);
@@ -257,7 +276,8 @@ void server_put(struct server *server, struct server_connection *c,
     t->key_length = m->key_length;
     memcpy(t->key, m->key, m->key_length);
     if (link) {
-        begin_rdma(s, t, link, m);
+        aim(t, link, m);
+        begin_rdma(s, t, link);
     } else if (!server_bulk_begin(c, t)) {
         t->error = ERR_RESOURCES_EXHAUSTED;
         server_transfer_finish(s, t);
@@ -275,6 +295,58 @@ static void refuse_size(struct server *s, struct server_connection *c, const str
     snprintf(answer.detail, sizeof answer.detail, "found room for %u; %u is needed", m->length,
              (uint32_t)needed);
     server_send(s, c, &answer);
+}
+
+/* Nothing was sent of it. */
+static void refuse_get(struct server *s, struct server_connection *c, struct server_transfer *t,
+                       enum fabric_error error)
+{
+    const uint64_t id = t->id;
+    bool tell = c && !t->closed;
+    store_unpin(t->lane->store, t->block);
+    server_transfer_free(s, t);
+    if (tell)
+        server_result(s, c, id, error, "");
+}
+
+/* Its bytes are in memory. */
+static void send_block(struct server *s, struct server_connection *c, struct server_transfer *t)
+{
+    if (!server_tag_for(s, c, t))
+        return;
+    if (t->way == WIRE_WAY_RC) {
+        begin_rdma(s, t, server_transfer_link(s, t));
+        return;
+    }
+    struct wire_message head = {.type = WIRE_RESULT, .id = t->id, .length = t->length, .found = 1};
+    head.tag = t->tag;
+    if (server_send(s, c, &head))
+        server_pump_bulk(s, c);
+}
+
+static void get_loaded(struct server *s, struct server_transfer *t)
+{
+    struct server_connection *c = server_transfer_owner(s, t);
+    if (!t->error && t->way == WIRE_WAY_RC && !server_transfer_link(s, t))
+        t->error = ERR_FLUSHED;
+    if (t->error || t->closed || !c)
+        refuse_get(s, c, t, t->error);
+    else
+        send_block(s, c, t);
+}
+
+void server_transfer_stored(struct server *s, struct server_transfer *t, enum fabric_error error)
+{
+    assert(s && t && t->stored && t->outstanding == 1);
+    t->stored = false;
+    t->outstanding = 0;
+    t->progress = server_now(s);
+    if (error && !t->error)
+        t->error = error;
+    if (t->kind == SERVER_PUT)
+        end_put(s, t, error);
+    else
+        get_loaded(s, t);
 }
 
 void server_get(struct server *server, struct server_connection *c,
@@ -305,16 +377,17 @@ void server_get(struct server *server, struct server_connection *c,
     t->id = m->id;
     t->block = block;
     t->length = (uint32_t)store_length(block);
-    if (!server_tag_for(s, c, t, m))
-        return;
-    if (link) {
-        begin_rdma(s, t, link, m);
-        return;
-    }
-    struct wire_message head = {.type = WIRE_RESULT, .id = m->id, .length = t->length, .found = 1};
-    head.tag = t->tag;
-    if (server_send(s, c, &head))
-        server_pump_bulk(s, c);
+    t->key_length = m->key_length;
+    memcpy(t->key, m->key, m->key_length);
+    if (link)
+        aim(t, link, m);
+    const struct media_token token = {.slot = t->slot, .serial = t->serial};
+    error = store_load(c->lane->store, block, token, &t->stored);
+    t->outstanding += t->stored;
+    if (error)
+        refuse_get(s, c, t, error);
+    else if (!t->stored)
+        send_block(s, c, t);
 }
 
 /* ------------------------------------------------------------------ its course */
@@ -324,7 +397,7 @@ void server_commit(struct server *server, struct server_connection *c,
 {
     assert(server && c && message && message->type == WIRE_COMMIT);
     struct server_transfer *t = server_transfer_by_id(server, c, message->id);
-    if (!t || !t->prepared)
+    if (!t || !t->prepared || t->stored)
         return; /* it took too long, and the client was told */
     if (server_now(server) - t->progress > message->lease && !PLANTED(server_lease_ignored))
         t->error = ERR_TIMEOUT;

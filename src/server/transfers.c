@@ -112,7 +112,7 @@ void server_transfers_free(struct server *server)
         struct server_transfer *t = server->transfers[i];
         if (!t)
             continue;
-        if (t->kind == SERVER_PUT)
+        if (t->kind == SERVER_PUT && t->block) /* else the store has it */
             store_abandon(t->lane->store, t->block);
         else if (t->kind == SERVER_GET)
             store_unpin(t->lane->store, t->block);

@@ -215,6 +215,30 @@ bool slab_take(struct slab *slab, uint64_t length, uint64_t *offset)
     return true;
 }
 
+/* The free extent that begins at or before `offset`; null when there is none. */
+static const struct slab_extent *extent_at(const struct slab *slab, uint64_t offset)
+{
+    const struct slab_extent *list = slab->extents, *found = NULL;
+    for (uint32_t i = slab->root; i; i = list[i].offset <= offset ? list[i].right : list[i].left) {
+        if (list[i].offset <= offset)
+            found = &list[i];
+    }
+    return found;
+}
+
+bool slab_take_at(struct slab *slab, uint64_t offset, uint64_t length)
+{
+    assert(slab && length && offset % SLAB_ALIGN == 0);
+    const uint64_t size = length <= slab->capacity ? slab_rounded(length) : UINT64_MAX;
+    const struct slab_extent *e = extent_at(slab, offset);
+    if (!e || size > e->length || offset - e->offset > e->length - size)
+        return false;
+    if (!make_room(slab, slab->taken + 2))
+        return false;
+    cut(slab, offset, size);
+    return true;
+}
+
 void slab_retake(struct slab *slab, uint64_t offset, uint64_t length)
 {
     assert(slab && length && slab->taken + 2 < slab->room);

@@ -41,6 +41,9 @@ bool slab_fits(const struct slab *slab, uint64_t length);
 uint64_t slab_first_fit(const struct slab *slab, uint64_t length);
 /* False when no piece is large enough, or without memory. */
 bool slab_take(struct slab *slab, uint64_t length, uint64_t *offset);
+/* Takes a certain piece. False when not all of it is free, or without memory. `offset` is a
+ * multiple of SLAB_ALIGN. */
+bool slab_take_at(struct slab *slab, uint64_t offset, uint64_t length);
 /* Gives back what slab_take gave for the same length. Never fails: room was made when taking. */
 void slab_give(struct slab *slab, uint64_t offset, uint64_t length);
 /* Takes that very piece again. Nothing was taken since it was given back. */

@@ -7,34 +7,12 @@
 #include <xxhash.h>
 
 #include "src/fabric/planted.h"
+#include "src/store/store_state.h"
 
 #define STORE_STEP 64u /* blocks that a PUT may evict, or more if they are smaller than itself */
 /* Blocks whose eviction is considered for one PUT that does not fit: twice as many of the smallest
  * as the largest value covers. */
 #define STORE_LOOKS 8192u
-
-struct store_block {
-    uint64_t offset, length, hash;
-    struct store_block *chain;         /* next in the bucket */
-    struct store_block *newer, *older; /* order of last use */
-    uint32_t pins, maker;
-    bool given;   /* its room is free already */
-    bool visible; /* in the index and in the order of use */
-    uint8_t key_length;
-    uint8_t key[STORE_MAX_KEY];
-    uint8_t tag[STORE_TAG_BYTES];
-};
-
-struct store {
-    struct store_init init;
-    struct slab slab;
-    uint8_t *memory;
-    struct store_block **buckets;
-    size_t bucket_count; /* a power of two */
-    struct store_block *newest, *oldest;
-    bool evicting; /* from start_percent down to stop_percent */
-    uint64_t blocks, evictions, refusals;
-};
 
 enum fabric_error store_create(const struct store_init *init, struct store **out)
 {
@@ -53,6 +31,11 @@ enum fabric_error store_create(const struct store_init *init, struct store **out
         store_destroy(s);
         return ERR_RESOURCES_EXHAUSTED;
     }
+    enum fabric_error error = store_media_create(s);
+    if (error) {
+        store_destroy(s);
+        return error;
+    }
     *out = s;
     return FABRIC_OK;
 }
@@ -61,8 +44,9 @@ void store_destroy(struct store *store)
 {
     if (!store)
         return;
-    for (struct store_block *b = store->newest; b;) {
-        struct store_block *older = b->older;
+    store_media_destroy(store); /* may leave the memory to the fabric */
+    for (struct store_block *b = store->orders[STORE_BY_USE].newest; b;) {
+        struct store_block *older = b->links[STORE_BY_USE].older;
         free(b);
         b = older;
     }
@@ -86,10 +70,12 @@ void store_counts(const struct store *store, struct store_counts *out)
                                  .used = store->slab.used,
                                  .capacity = store->slab.capacity,
                                  .evictions = store->evictions,
-                                 .refusals = store->refusals};
+                                 .refusals = store->refusals,
+                                 .resident = store->slab.used};
+    store_media_counts(store, out);
 }
 
-static uint64_t hash_of(const struct store *s, const void *key, size_t length)
+uint64_t store_hash(const struct store *s, const void *key, size_t length)
 {
     assert(key && length >= 1 && length <= STORE_MAX_KEY);
     return XXH3_64bits_withSeed(key, length, s->init.seed);
@@ -100,14 +86,18 @@ static struct store_block **slot_of(const struct store *s, uint64_t hash)
     return &s->buckets[hash & (s->bucket_count - 1)];
 }
 
-static struct store_block *find(const struct store *s, const void *key, size_t length)
+struct store_block *store_find(const struct store *s, const void *key, size_t length, uint64_t hash)
 {
-    uint64_t hash = hash_of(s, key, length);
     for (struct store_block *b = *slot_of(s, hash); b; b = b->chain) {
         if (b->hash == hash && b->key_length == length && memcmp(b->key, key, length) == 0)
             return b;
     }
     return NULL;
+}
+
+static struct store_block *find(const struct store *s, const void *key, size_t length)
+{
+    return store_find(s, key, length, store_hash(s, key, length));
 }
 
 /* Keeps chains short; without memory they merely become longer. */
@@ -120,70 +110,79 @@ static void grow(struct store *s)
     free(s->buckets);
     s->buckets = buckets;
     s->bucket_count = count;
-    for (struct store_block *b = s->newest; b; b = b->older) {
+    for (struct store_block *b = s->orders[STORE_BY_USE].newest; b;
+         b = b->links[STORE_BY_USE].older) {
         struct store_block **slot = slot_of(s, b->hash);
         b->chain = *slot;
         *slot = b;
     }
 }
 
-static void order_remove(struct store *s, struct store_block *b)
+void store_order_remove(struct store *s, int order, struct store_block *b)
 {
-    if (b->newer)
-        b->newer->older = b->older;
+    struct store_order *o = &s->orders[order];
+    struct store_links *l = &b->links[order];
+    if (l->newer)
+        l->newer->links[order].older = l->older;
     else
-        s->newest = b->older;
-    if (b->older)
-        b->older->newer = b->newer;
+        o->newest = l->older;
+    if (l->older)
+        l->older->links[order].newer = l->newer;
     else
-        s->oldest = b->newer;
-    b->newer = b->older = NULL;
+        o->oldest = l->newer;
+    l->newer = l->older = NULL;
 }
 
-static void order_front(struct store *s, struct store_block *b)
+void store_order_front(struct store *s, int order, struct store_block *b)
 {
-    b->newer = NULL;
-    b->older = s->newest;
-    if (s->newest)
-        s->newest->newer = b;
+    struct store_order *o = &s->orders[order];
+    b->links[order] = (struct store_links){.older = o->newest};
+    if (o->newest)
+        o->newest->links[order].newer = b;
     else
-        s->oldest = b;
-    s->newest = b;
+        o->oldest = b;
+    o->newest = b;
 }
 
-static void release(struct store *s, struct store_block *b)
+void store_release(struct store *s, struct store_block *b)
 {
     assert(!b->visible && b->pins == 0);
-    if (!b->given)
+    if (b->resident && !b->given)
         slab_give(&s->slab, b->offset, b->length);
+    if (b->entry)
+        media_release(s->media[b->drive], b->entry);
     free(b);
 }
 
-/* Out of sight at once; its room comes back when nobody reads it any more. */
-static void hide(struct store *s, struct store_block *b)
+void store_hide(struct store *s, struct store_block *b)
 {
     assert(b->visible && s->blocks > 0);
     struct store_block **slot = slot_of(s, b->hash);
     while (*slot != b)
         slot = &(*slot)->chain;
     *slot = b->chain;
-    order_remove(s, b);
+    store_order_remove(s, STORE_BY_USE, b);
+    if (b->resident)
+        store_order_remove(s, STORE_IN_MEMORY, b);
     b->visible = false;
     s->blocks--;
+    store_media_end(s, b);
     if (PLANTED(store_pinned_freed))
         b->pins = 0;
     if (b->pins == 0)
-        release(s, b);
+        store_release(s, b);
 }
 
-static bool evict_one(struct store *s)
+bool store_evict_one(struct store *s, int drive)
 {
-    struct store_block *b = s->oldest;
-    while (b && b->pins > 0 && !PLANTED(store_evicts_pinned))
-        b = b->newer;
+    assert(s);
+    struct store_block *b = s->orders[STORE_BY_USE].oldest;
+    while (b && ((b->pins > 0 && !PLANTED(store_evicts_pinned)) ||
+                 (drive >= 0 && b->drive != (uint32_t)drive)))
+        b = b->links[STORE_BY_USE].newer;
     if (!b)
         return false;
-    hide(s, b);
+    store_hide(s, b);
     s->evictions++;
     return true;
 }
@@ -193,8 +192,9 @@ static bool evict_one(struct store *s)
 static uint32_t give_oldest(struct store *s, uint64_t size)
 {
     uint32_t given = 0;
-    struct store_block *b = s->init.evicts ? s->oldest : NULL;
-    for (; b && given < STORE_LOOKS && !slab_fits(&s->slab, size); b = b->newer) {
+    struct store_block *b = s->init.evicts ? s->orders[STORE_BY_USE].oldest : NULL;
+    for (; b && given < STORE_LOOKS && !slab_fits(&s->slab, size);
+         b = b->links[STORE_BY_USE].newer) {
         if (b->pins && !PLANTED(store_evicts_pinned))
             continue;
         slab_give(&s->slab, b->offset, b->length);
@@ -211,14 +211,15 @@ static bool make_run(struct store *s, uint64_t size)
     uint32_t given = give_oldest(s, size);
     bool fits = slab_fits(&s->slab, size);
     uint64_t begin = fits ? slab_first_fit(&s->slab, size) : 0, end = begin + size;
-    for (struct store_block *newer, *each = s->oldest; each && given; each = newer) {
-        newer = each->newer;
+    struct store_block *newer, *each = s->orders[STORE_BY_USE].oldest;
+    for (; each && given; each = newer) {
+        newer = each->links[STORE_BY_USE].newer;
         if (!each->given)
             continue;
         given--;
         bool part = each->offset < end && begin < each->offset + each->length;
         if ((fits && (part || PLANTED(store_evicts_beside))) || PLANTED(store_evicts_in_vain)) {
-            hide(s, each);
+            store_hide(s, each);
             s->evictions++;
         } else {
             slab_retake(&s->slab, each->offset, each->length);
@@ -239,7 +240,7 @@ static void evict_some(struct store *s, uint64_t taken)
         s->evicting = s->init.evicts;
     for (uint32_t i = 0; s->evicting && s->slab.used > stop; i++) {
         bool enough = i >= STORE_STEP && before - s->slab.used > 2 * taken;
-        if ((enough && !PLANTED(store_evicts_at_once)) || !evict_one(s))
+        if ((enough && !PLANTED(store_evicts_at_once)) || !store_evict_one(s, -1))
             return;
     }
     s->evicting = false;
@@ -256,6 +257,15 @@ static bool take(struct store *s, uint64_t length, uint64_t *offset)
     return true;
 }
 
+static enum fabric_error take_room(struct store *s, struct store_block *b)
+{
+    if (slab_rounded(b->length) > s->slab.capacity)
+        return ERR_STORE_FULL;
+    if (s->media_count > 0)
+        return store_media_reserve(s, b);
+    return take(s, b->length, &b->offset) ? FABRIC_OK : ERR_STORE_FULL;
+}
+
 enum fabric_error store_reserve(struct store *store, const void *key, size_t key_length,
                                 uint64_t length, struct store_block **out)
 {
@@ -263,20 +273,36 @@ enum fabric_error store_reserve(struct store *store, const void *key, size_t key
     struct store_block *b = calloc(1, sizeof *b);
     if (!b)
         return ERR_RESOURCES_EXHAUSTED;
-    bool fits = slab_rounded(length) <= store->slab.capacity;
-    if (!fits || !take(store, length, &b->offset)) {
-        free(b);
-        store->refusals++;
-        return ERR_STORE_FULL;
-    }
     b->length = length;
-    b->hash = hash_of(store, key, key_length);
+    b->hash = store_hash(store, key, key_length);
     b->key_length = (uint8_t)key_length;
     memcpy(b->key, key, key_length);
+    enum fabric_error error = take_room(store, b);
+    if (error) {
+        free(b);
+        store->refusals += error == ERR_STORE_FULL;
+        return error;
+    }
+    b->resident = true;
     *out = b;
     if (PLANTED(store_visible_early))
         store_commit(store, b, (const uint8_t[STORE_TAG_BYTES]){0});
     return FABRIC_OK;
+}
+
+void store_show(struct store *s, struct store_block *b)
+{
+    assert(s && b && !b->visible);
+    struct store_block **slot = slot_of(s, b->hash);
+    b->chain = *slot;
+    *slot = b;
+    b->visible = true;
+    store_order_front(s, STORE_BY_USE, b);
+    if (b->resident)
+        store_order_front(s, STORE_IN_MEMORY, b);
+    s->blocks++;
+    if (s->blocks > 2 * s->bucket_count)
+        grow(s);
 }
 
 void store_commit(struct store *store, struct store_block *block,
@@ -290,16 +316,9 @@ void store_commit(struct store *store, struct store_block *block,
     assert(!block->visible && block->pins == 0);
     struct store_block *old = find(store, block->key, block->key_length);
     if (old)
-        hide(store, old);
+        store_hide(store, old);
     memcpy(block->tag, tag, STORE_TAG_BYTES);
-    struct store_block **slot = slot_of(store, block->hash);
-    block->chain = *slot;
-    *slot = block;
-    block->visible = true;
-    order_front(store, block);
-    store->blocks++;
-    if (store->blocks > 2 * store->bucket_count)
-        grow(store);
+    store_show(store, block);
 }
 
 void store_abandon(struct store *store, struct store_block *block)
@@ -308,7 +327,9 @@ void store_abandon(struct store *store, struct store_block *block)
     if (PLANTED(store_visible_early) && block->visible)
         return;
     assert(!block->visible && block->pins == 0);
-    release(store, block);
+    if (store->media_count > 0)
+        store->held -= slab_rounded(block->length);
+    store_release(store, block);
 }
 
 struct store_block *store_pin(struct store *store, const void *key, size_t key_length)
@@ -319,8 +340,12 @@ struct store_block *store_pin(struct store *store, const void *key, size_t key_l
         return NULL;
     b->pins++;
     if (!PLANTED(store_lru_ignored)) {
-        order_remove(store, b);
-        order_front(store, b);
+        store_order_remove(store, STORE_BY_USE, b);
+        store_order_front(store, STORE_BY_USE, b);
+        if (b->resident) {
+            store_order_remove(store, STORE_IN_MEMORY, b);
+            store_order_front(store, STORE_IN_MEMORY, b);
+        }
     }
     return b;
 }
@@ -330,22 +355,13 @@ void store_unpin(struct store *store, struct store_block *block)
     assert(store && block && block->pins > 0);
     block->pins--;
     if (block->pins == 0 && !block->visible)
-        release(store, block);
+        store_release(store, block);
 }
 
 bool store_exists(const struct store *store, const void *key, size_t key_length)
 {
     assert(store);
     return find(store, key, key_length) != NULL;
-}
-
-bool store_delete(struct store *store, const void *key, size_t key_length)
-{
-    assert(store);
-    struct store_block *b = find(store, key, key_length);
-    if (b)
-        hide(store, b);
-    return b != NULL;
 }
 
 void *store_data(const struct store *store, const struct store_block *block)

@@ -167,6 +167,7 @@ static void folders_hold_names_in_order(void **state)
     struct kit_node *a = &kit->nodes[0];
     static const char *const names[] = {"d/z", "d/b", "d/a", "d/B"};
     assert_int_equal(on_path(kit, FABRIC_IO_MKDIR, "d"), FABRIC_OK);
+    assert_int_equal(on_path(kit, FABRIC_IO_MKDIR, "d"), ERR_EXISTS);
     for (size_t i = 0; i < 4; i++)
         open_file(kit, names[i], FABRIC_IO_CREATE);
     struct fabric_io io = {.op = FABRIC_IO_LIST, .path = "d", .buf = a->buffer, .length = 4096};

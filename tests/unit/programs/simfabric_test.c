@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program as people type it (HA-3.1, HA-3.2, HA-3.3): fabrics come up and go, programs run on
+ * The program as people type it (HA-3.1, HA-3.3): fabrics come up and go, programs run on
  * their nodes, and nothing is left behind.
  */
 #define _DEFAULT_SOURCE /* major, minor */
@@ -241,6 +241,7 @@ static void reliable_connections_carry_bytes_between_two_programs(void **state)
     need_node(place);
     pingpong(place, "ibv_rc_pingpong -c");
     pingpong(place, "ibv_rc_pingpong -e -c");
+    pingpong(place, "ibv_rc_pingpong -N -c");
     pingpong(place, "ibv_rc_pingpong -c -s 100000 -m 4096 -g 0");
 }
 

@@ -42,6 +42,10 @@ static void a_client_has_one_target_and_the_server_its_pool(void **state)
     assert_int_equal(small_open(w, PAIR_CLIENT, "srq"), 1);
     assert_int_equal(small_open(w, PAIR_SERVER, "qp"), 3);
     assert_int_equal(small_open(w, PAIR_SERVER, "ah"), 1);
+    const char *metrics;
+    assert_int_equal(small_http(w, PAIR_SERVER, "GET", "/v1/metrics", &metrics), 200);
+    pair_has(metrics, "\nmemkv_links{transport=\"dc\"} 1\n");
+    pair_has(metrics, "\nmemkv_dc_initiators{rail=\"mlx5_0:1\"} 3\n");
     small_stop(w, PAIR_CLIENT);
     small_run(w, SECOND);
     assert_int_equal(small_open(w, PAIR_SERVER, "ah"), 0);

@@ -168,7 +168,7 @@ static void what_is_wrong_at_the_start_is_said(void **state)
                     "network: {auth_key: "
                     "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f}\n"
                     "storage: {mode: file, path: /d}\n"),
-        ERR_NOT_SUPPORTED);
+        ERR_CONFIG_INVALID);
     small_fail(w, PAIR_SERVER, FABRIC_OP_LISTEN, 1, 1, ERR_ADDRESS_IN_USE);
     assert_int_equal(pair_server(w, ""), ERR_ADDRESS_IN_USE);
     assert_int_equal(small_logged(w, PAIR_SERVER, "ERROR address_in_use"), 1);

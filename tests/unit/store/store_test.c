@@ -39,6 +39,15 @@ static void put(struct store *s, const char *key, const char *value)
     store_commit(s, b, tag);
 }
 
+static bool drop(struct store *s, const char *key)
+{
+    bool found, later;
+    const struct media_token token = {0};
+    assert_int_equal(store_delete(s, key, strlen(key), token, &found, &later), 0);
+    assert_false(later);
+    return found;
+}
+
 static bool has(struct store *s, const char *key)
 {
     return store_exists(s, key, strlen(key));
@@ -104,8 +113,8 @@ static void deleting_twice_is_fine(void **state)
     (void)state;
     struct store *s = make(10, false);
     put(s, "k", "value");
-    assert_true(store_delete(s, "k", 1));
-    assert_false(store_delete(s, "k", 1));
+    assert_true(drop(s, "k"));
+    assert_false(drop(s, "k"));
     assert_false(has(s, "k"));
     store_destroy(s);
     store_destroy(NULL);

@@ -76,8 +76,8 @@ static void folders_are_made_listed_and_removed(void **state)
     (void)state;
     assert_int_equal(little_disk_do(&little, &list).error, ERR_NOT_FOUND);
     assert_int_equal(make("/d/"), FABRIC_OK);
-    assert_int_equal(make("/d"), ERR_INVALID_ARGUMENT);
-    assert_int_equal(make("/"), ERR_INVALID_ARGUMENT);
+    assert_int_equal(make("/d"), ERR_EXISTS);
+    assert_int_equal(make("/"), ERR_EXISTS);
     assert_int_equal(make("/none/d"), ERR_NOT_FOUND);
     assert_int_equal(little_disk_do(&little, &list).length, 0);
     put("/d/b", "1");

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/fabric/planted.h"
+#include "src/rail/log.h"
+#include "src/server/server.h"
+
+/* ------------------------------------------------------------------ the plan */
+
+static enum fabric_error refuse_plan(struct server *s, const char *what)
+{
+    rail_log(s->fabric, FABRIC_LOG_ERROR, "config_invalid: storage: %s", what);
+    return ERR_CONFIG_INVALID;
+}
+
+static const char *folder_at(const struct server *s, uint32_t drive)
+{
+    return s->config.media_count ? s->config.media[drive] : s->config.storage_path;
+}
+
+enum fabric_error server_storage_plan(struct server *server, uint32_t lane,
+                                      char paths[CONFIG_MAX_MEDIA][FABRIC_PATH_MAX],
+                                      struct store_media *out)
+{
+    struct server *s = server;
+    const struct server_config *c = &s->config;
+    static const enum media_durability durabilities[] = {
+        [CONFIG_DURABILITY_ACK] = MEDIA_ACK,
+        [CONFIG_DURABILITY_INTERVAL] = MEDIA_INTERVAL,
+        [CONFIG_DURABILITY_NONE] = MEDIA_NONE,
+    };
+    assert(s && paths && out);
+    *out = (struct store_media){0};
+    if (c->storage_mode == CONFIG_STORAGE_MEMORY)
+        return FABRIC_OK;
+    if (c->storage_mode == CONFIG_STORAGE_DIRECT)
+        return refuse_plan(s, "found mode direct; memory or file is expected in this version");
+    out->count = c->media_count ? c->media_count : 1;
+    out->cookie = server_cookie(SERVER_STORAGE, lane << 8, 0);
+    out->each = (struct media_init){.fabric = s->fabric,
+                                    .makes = true,
+                                    .size = c->storage_max_size / out->count / s->lane_count,
+                                    .block_size = c->storage_block_size,
+                                    .durability = durabilities[c->durability],
+                                    .lane = lane,
+                                    .lanes = s->lane_count};
+    if (out->each.size < MEDIA_SIZE_MIN)
+        return refuse_plan(s, "max_size gives a lane on a medium less than 1 MiB");
+    for (uint32_t i = 0; i < out->count; i++) {
+        if (folder_at(s, i)[0] != '/')
+            return refuse_plan(s, "path or devices: an absolute path is expected");
+        int length = snprintf(paths[i], FABRIC_PATH_MAX, "%s/lane-%u.memkv", folder_at(s, i), lane);
+        if (length < 0 || length >= FABRIC_PATH_MAX - 8)
+            return refuse_plan(s, "path: it is too long");
+        out->paths[i] = paths[i];
+    }
+    return FABRIC_OK;
+}
+
+/* ------------------------------------------------------------------ what has ended */
+
+/* The server cannot serve: whoever drives it is told, because it has begun already. */
+static void refuse(struct server *s, enum fabric_error error)
+{
+    if (s->unfit)
+        return;
+    s->unfit = error;
+    server_report(s, json_pack("{s:s, s:s}", "event", "failed", "error", error_name(error)));
+}
+
+static void opened(struct server *s, struct server_lane *lane, enum fabric_error error)
+{
+    assert(s->opening > 0);
+    s->opening--;
+    struct store_counts n;
+    store_counts(lane->store, &n);
+    if (error) {
+        refuse(s, error);
+        return;
+    }
+    rail_log(s->fabric, FABRIC_LOG_INFO,
+             "lane %u: %llu blocks, %llu torn ones dropped, %llu damaged pages",
+             (unsigned)(lane - s->lanes), (unsigned long long)n.blocks, (unsigned long long)n.torn,
+             (unsigned long long)n.damaged);
+    if (s->opening > 0 || s->unfit || s->draining)
+        return;
+    error = server_go_live(s);
+    if (error)
+        refuse(s, error);
+}
+
+static void transfer_done(struct server *s, const struct store_result *r)
+{
+    const struct media_token *k = &r->token;
+    struct server_transfer *t = k->slot < s->transfer_end ? s->transfers[k->slot] : NULL;
+    assert(t && t->serial == k->serial); /* it waits for this */
+    server_transfer_stored(s, t, r->error);
+}
+
+static void answer_delete(struct server *s, const struct media_token *token,
+                          enum fabric_error error, bool found)
+{
+    struct server_connection *c = server_connection_at(s, token->slot, token->serial);
+    const struct wire_message answer = {
+        .type = WIRE_RESULT, .id = token->id, .error = error, .found = found};
+    if (c)
+        server_send(s, c, &answer);
+}
+
+static void look_at_lane(struct server *s, struct server_lane *lane)
+{
+    struct store_result r;
+    assert(s && lane->store);
+    while (store_next(lane->store, &r)) {
+        switch (r.kind) {
+        case STORE_OPENED:
+            opened(s, lane, r.error);
+            break;
+        case STORE_DRIVE:
+            rail_log(s->fabric, r.error ? FABRIC_LOG_ERROR : FABRIC_LOG_WARN, "%s: %s",
+                     r.error ? error_name(r.error) : "media", r.detail);
+            break;
+        case STORE_DELETED:
+            answer_delete(s, &r.token, r.error, r.found);
+            break;
+        default:
+            assert(r.kind == STORE_SAVED || r.kind == STORE_LOADED);
+            transfer_done(s, &r);
+        }
+    }
+}
+
+void server_storage_look(struct server *server)
+{
+    assert(server);
+    for (uint32_t i = 0; i < server->lane_count; i++)
+        look_at_lane(server, &server->lanes[i]);
+}
+
+void server_storage_done(struct server *server, const struct fabric_io_done *done)
+{
+    struct server *s = server;
+    assert(s && done && server_cookie_kind(done->cookie) == SERVER_STORAGE);
+    const uint32_t lane = (uint32_t)(done->cookie >> 40) & 0xffffu;
+    assert(lane < s->lane_count);
+    store_event(s->lanes[lane].store, done);
+}
+
+void server_storage_tick(struct server *server)
+{
+    assert(server);
+    for (uint32_t i = 0; i < server->lane_count; i++)
+        store_tick(server->lanes[i].store);
+}
+
+void server_delete(struct server *server, struct server_connection *c,
+                   const struct wire_message *message)
+{
+    struct server *s = server;
+    assert(s && c && message && message->type == WIRE_DELETE);
+    const struct media_token token = {.slot = c->slot, .serial = c->serial, .id = message->id};
+    struct server_lane *lane = c->lane;
+    bool found = false, later;
+    enum fabric_error error =
+        store_delete(lane->store, message->key, message->key_length, token, &found, &later);
+    if (!later)
+        answer_delete(s, &token, error, found);
+}
