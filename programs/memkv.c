@@ -212,6 +212,7 @@ static enum fabric_error run(void *context, const struct cli_node *node)
 {
     const struct os_fabric_options options = {
         .part = lib_part(),
+        .sysfs = getenv("SYSFS_PATH"),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,
         .log_level = node->log_level,
@@ -267,7 +268,11 @@ static bool has_sys(const char *root)
 static enum fabric_error look(void *context, const char *sysfs_root, struct fabric **out)
 {
     const struct os_fabric_options options = {
-        .part = sysfs_root ? NULL : lib_part(), .log_fd = -1, .sysroot = sysfs_root};
+        .part = sysfs_root ? NULL : lib_part(),
+        .log_fd = -1,
+        .sysroot = sysfs_root,
+        .sysfs = getenv("SYSFS_PATH"),
+    };
     (void)context;
     return sysfs_root && !has_sys(sysfs_root) ? ERR_NOT_FOUND : os_fabric_create(&options, out);
 }

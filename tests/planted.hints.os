@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 os_alarms_unordered fabric_hw/os/alarm_test
 os_cancelled_timer_fires fabric_hw/os/keep_test
+os_children_wait_for_grandchildren unit/fabric_hw/os/children_test
 os_close_overtakes fabric_hw/os/io_test
 os_close_without_drain fabric_hw/os/stream_test
 os_dcb_last_entry fabric_hw/os/dcb_test
@@ -13,6 +14,7 @@ os_log_control_bytes fabric_hw/os/log_test
 os_log_drops_uncounted unit/fabric_hw/os/log_test
 os_log_raises_sigpipe unit/fabric_hw/os/log_test
 os_log_waits unit/fabric_hw/os/log_test
+os_node_outlives_its_driver unit/programs/memkv_scenario_machines_test
 os_notify_abstract_as_path fabric_hw/os/notify_test
 os_old_handle_taken fabric_hw/os/handles_test
 os_reset_is_orderly conformance_os
@@ -25,6 +27,7 @@ os_stream_room_untold conformance_os
 os_stream_talks_after_close fabric_hw/os/keep_test
 os_sysfile_cut_off fabric_hw/os/sysfile_test
 os_sysfile_writes_anything fabric_hw/os/sysfile_test
+os_sysfs_path_ignored fabric_hw/os/sysfile_test
 os_sysroot_left fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os
 os_workers_waited_for unit/fabric_hw/os/workers_test

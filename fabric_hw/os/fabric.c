@@ -63,6 +63,7 @@ static void release(struct os_fabric *os)
     os_loop_close(os);
     os_handles_free(&os->handles);
     free(os->sysroot);
+    free(os->sysfs);
     free(os);
 }
 
@@ -78,10 +79,11 @@ enum fabric_error os_fabric_create(const struct os_fabric_options *options, stru
     os->no_io_uring = options->no_io_uring;
     os_log_open(&os->log, options);
     os->sysroot = strdup(options->sysroot ? options->sysroot : "");
+    os->sysfs = strdup(options->sysfs ? options->sysfs : "");
     enum fabric_error error = os_loop_open(os);
     if (!error && options->source && !os_address_literal(options->source, 0, &os->source))
         error = ERR_INVALID_ARGUMENT;
-    if (!error && !os->sysroot)
+    if (!error && (!os->sysroot || !os->sysfs))
         error = ERR_RESOURCES_EXHAUSTED;
     if (!error && os->part)
         error = os->part->open(&os->head, options->part_context, &os->part_state);

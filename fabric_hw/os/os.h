@@ -26,6 +26,8 @@ struct os_fabric_options {
     const char *sysroot; /* stands before the paths of system files; null: none. With one there is
                           * no netlink: no interface has DCB, no stream an interface name */
     const char *source;  /* IP address that outgoing streams come from; null: the system's choice */
+    const char *sysfs;   /* stands for /sys alone, as SYSFS_PATH does for libibverbs; null: /sys.
+                          * Where   there is a sysroot it means nothing */
     int log_fd;          /* where log lines go; stays the caller's and open. -1: nowhere */
     enum os_log_form log_form;
     enum fabric_log_level log_level; /* lines below it are dropped */

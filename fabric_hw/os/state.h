@@ -45,7 +45,7 @@ struct os_fabric {
     struct fabric_ops ops; /* ours, with what the part serves */
     const struct os_part *part;
     void *part_state;
-    char *sysroot;            /* "" without one */
+    char *sysroot, *sysfs;    /* "" without one */
     struct os_address source; /* of outgoing streams; its length is 0 where none was asked for */
     struct os_log log;
     bool no_io_uring;

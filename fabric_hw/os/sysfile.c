@@ -15,16 +15,30 @@
 #include "src/fabric/ipoib.h"
 #include "src/fabric/planted.h"
 
+#define SYS "/sys/"
 #define NET "/sys/class/net/"
+
+/* The folder in place of / or of /sys, and then what is left of *path; null: the machine's own. */
+static const char *root_of(struct fabric *f, const char **path)
+{
+    const struct os_fabric *os = os_of(f);
+    if (os->sysroot[0])
+        return os->sysroot;
+    if (!os->sysfs[0] || strncmp(*path, SYS, sizeof(SYS) - 1) != 0 ||
+        PLANTED(os_sysfs_path_ignored))
+        return NULL;
+    *path += sizeof(SYS) - 2; /* from its slash on */
+    return os->sysfs;
+}
 
 /* Opens a path on this machine. Under a root folder nothing leads out of it, no link and no "..":
  * what is written must not be this machine's own. */
 static int open_path(struct fabric *f, const char *path, int flags)
 {
-    const char *sysroot = os_of(f)->sysroot;
-    if (sysroot[0] == '\0')
+    const char *root = root_of(f, &path);
+    if (!root)
         return open(path, flags | O_CLOEXEC);
-    int folder = open(sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int folder = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0)
         return -1;
     const bool leaves = PLANTED(os_sysroot_left);
@@ -137,8 +151,8 @@ static bool may_write(struct fabric *f, const char *path)
 /* The file, for writing. Files of folders are cut; those of the kernel need not be. */
 static int open_for_writing(struct fabric *f, const char *path)
 {
-    const int cut = os_of(f)->sysroot[0] ? O_TRUNC : 0;
-    return open_path(f, path, O_WRONLY | O_NONBLOCK | cut);
+    const char *rest = path;
+    return open_path(f, path, O_WRONLY | O_NONBLOCK | (root_of(f, &rest) ? O_TRUNC : 0));
 }
 
 enum fabric_error os_sysfile_write(struct fabric *f, const char *path, const void *data,

@@ -27,6 +27,7 @@ const char *admin_health(const struct admin_snapshot *snapshot)
 static json_t *health(const struct admin_snapshot *s, uint32_t *status)
 {
     const char *word = admin_health(s);
+    assert(status && s->drives_online <= UINT32_MAX - s->drives_offline);
     bool unhealthy = strcmp(word, "unhealthy") == 0;
     *status = unhealthy && !PLANTED(admin_unhealthy_ok) ? 503 : 200;
     return json_pack("{s:s, s:b, s:I, s:I, s:I}", "status", word, "rdma_active",

@@ -114,6 +114,7 @@ static void help_env(struct cli *cli)
         return;
     }
     json_decref(list);
+    row(cli, "SYSFS_PATH", "a folder in place of /sys, where libibverbs looks for devices, too");
     row(cli, "NO_COLOR, TERM, COLUMNS", "as everywhere: no colour, the terminal, its width");
     cli_print(cli, "\n");
     cli_wrap(cli->host->out,

@@ -13,7 +13,9 @@
 #include "src/scenario/text.h"
 #include "src/scenario/words.h"
 
-#define ROCE_HEADERS 104 /* bytes an interface carries beside the payload of a full packet */
+/* What an interface carries beside the payload of a full packet, and for 1024 bytes as much as IPv6
+ * asks of every link: below it a kernel takes its addresses away, and GIDs with them. */
+#define ROCE_HEADERS 256
 #define REORDER_DELAY UINT64_C(1000000) /* ns that what is overtaken waits at least */
 
 bool actuator_is_own(enum testbed_word word)
@@ -25,7 +27,7 @@ bool actuator_is_own(enum testbed_word word)
 
 /* One command; words are separated by single blanks, a word never holds one but in the last
  * argument. */
-static json_t *words_of(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static json_t *words_of(const char *format, va_list arguments)
 {
     char line[512], *rest = line;
     json_t *words = json_array();

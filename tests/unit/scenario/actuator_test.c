@@ -88,7 +88,7 @@ static void an_mtu_is_put_back_to_what_it_was(void **state)
     (void)state;
     read_inventory(IP);
     struct testbed_fault fault = {.word = TESTBED_MTU_SET, .value = 1024};
-    assert_string_equal(done(&fault, 0), "ip link set eth0 mtu 1128;|ip link set eth0 mtu "
+    assert_string_equal(done(&fault, 0), "ip link set eth0 mtu 1280;|ip link set eth0 mtu "
                                          "{read:/sys/class/net/eth0/mtu};");
 }
 

@@ -293,6 +293,58 @@ static void an_interrupted_run_cleans_up(void **state)
     scenario_fixture_free(&f);
 }
 
+static uint64_t little(const struct testbed *tb)
+{
+    assert_non_null(tb);
+    return 600 * 1000;
+}
+
+/* What it comes to where time is real, and answers may be 600 us late. */
+static enum scenario_status on_machines(const char *rest, bool slow)
+{
+    struct scenario_fixture f;
+    struct testbed_ops ops = fake_testbed_ops;
+    const struct scenario_options options = {
+        .caps = FABRIC_CAPS_ALL, .programs = fake_programs, .program_count = 2, .slow = slow};
+    ops.slack = little;
+    scenario_fixture_run(&f, rest);
+    scenario_result_free(&f.result);
+    scenario_run(f.scenario, &ops, &options, &f.result);
+    enum scenario_status status = f.result.status;
+    assert_true(f.result.real);
+    scenario_fixture_free(&f);
+    return status;
+}
+
+#define STATUS "steps:\n  - {status: client, expect: {"
+#define LATE "{\"id\":%id,\"ok\":true}"
+
+static void what_is_bounded_may_be_a_little_later_where_time_is_real(void **state)
+{
+    (void)state;
+    script("status", MS, TESTBED_EVENT_REPORT, "client", LATE);
+    scenario_fails(STATUS "within: 500 us}}\n", 2, "within 500 us", "after 1 ms");
+    assert_int_equal(on_machines(STATUS "within: 500 us}}\n", false), SCENARIO_PASSED);
+    assert_int_equal(on_machines(STATUS "within: 300 us}}\n", false), SCENARIO_FAILED);
+    assert_int_equal(on_machines(STATUS "no_sooner: 1100 us}}\n", false), SCENARIO_FAILED);
+    assert_int_equal(
+        on_machines(STATUS "ok: true}}\nexpect: [{report: {ok: true}, by: 600 us}]\n", false),
+        SCENARIO_PASSED);
+    assert_int_equal(
+        on_machines(STATUS "ok: true}}\nexpect: [{report: {ok: true}, by: 300 us}]\n", false),
+        SCENARIO_FAILED);
+}
+
+static void what_takes_long_waits_for_somebody_who_has_the_time(void **state)
+{
+    (void)state;
+    assert_int_equal(on_machines("steps: [{at: 5 s, sm_stop: sm}]\n", false), SCENARIO_PASSED);
+    assert_int_equal(on_machines("steps: [{at: 6 s, sm_stop: sm}]\n", false), SCENARIO_SKIPPED);
+    assert_int_equal(on_machines("steps: [{at: 6 s, sm_stop: sm}]\n", true), SCENARIO_PASSED);
+    assert_int_equal(on_machines("real_seconds: 6\nsteps: [sm_stop: sm]\n", false),
+                     SCENARIO_SKIPPED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +366,8 @@ int main(void)
         cmocka_unit_test_setup(an_interrupted_run_cleans_up, setup),
         cmocka_unit_test_setup(a_world_that_does_not_get_on_is_hung, setup),
         cmocka_unit_test_setup(a_stop_in_the_middle_of_an_event_is_an_interruption, setup),
+        cmocka_unit_test_setup(what_is_bounded_may_be_a_little_later_where_time_is_real, setup),
+        cmocka_unit_test_setup(what_takes_long_waits_for_somebody_who_has_the_time, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

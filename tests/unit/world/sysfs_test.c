@@ -233,12 +233,22 @@ static void entries_of_a_class_are_links(void **state)
                      ERR_NOT_FOUND);
 }
 
+static void a_device_file_is_named_for_programs(void **state)
+{
+    (void)state;
+    check("/sys/class/infiniband_verbs/abi_version", "6\n");
+    check("/sys/class/infiniband_verbs/uverbs59/ibdev", "mlx5_0\n");
+    check("/sys/class/infiniband_verbs/uverbs59/dev", "231:251\n");
+    check("/sys/class/infiniband_verbs/uverbs94/abi_version", "1\n");
+}
+
 static void folders_are_listed_sorted(void **state)
 {
     (void)state;
     check_list("/sys", "class devices module");
     check_list("/sys/", "class devices module");
-    check_list("/sys/class", "infiniband net");
+    check_list("/sys/class", "infiniband infiniband_verbs net");
+    check_list("/sys/class/infiniband_verbs", "abi_version uverbs59 uverbs94");
     check_list("/sys/class/infiniband/", "mlx5_0 mlx5_1");
     check_list(NET, "eth0 ib0");
     check_list("/sys/module", "ib_ipoib");
@@ -331,6 +341,7 @@ int main(void)
         TEST(an_ipoib_interface_shows_its_mode_and_its_long_address),
         TEST(an_ethernet_interface_shows_six_bytes),
         TEST(entries_of_a_class_are_links),
+        TEST(a_device_file_is_named_for_programs),
         TEST(folders_are_listed_sorted),
         TEST(what_is_not_there_is_not_found),
         TEST(what_is_too_large_writes_nothing),

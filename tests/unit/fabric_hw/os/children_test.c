@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,27 @@ static void what_a_child_started_ends_with_it(void **state)
     snprintf(proc, sizeof(proc), "/proc/%d/cmdline", atoi(pid));
     while (host.read(host.context, proc, said, sizeof(said)) && strcmp(said, "sleep") == 0)
         continue;
+}
+
+/* One that has left the group keeps the pipe open for as long as it likes. */
+static void a_child_has_ended_although_another_holds_its_pipe(void **state)
+{
+    char line[256], pid[32];
+    struct remote_input input;
+    (void)state;
+    snprintf(
+        line, sizeof(line),
+        "cd %s; setsid sh -c 'echo $$ >pid; exec sleep 1000' & while [ ! -s pid ]; do :; done; "
+        "echo begun",
+        folder);
+    int child = start(line);
+    expect(REMOTE_SAID, child, "begun");
+    host.wait(host.context, host.now(host.context) + 5 * SECOND, &input);
+    snprintf(line, sizeof(line), "%s/pid", folder);
+    assert_true(host.read(host.context, line, pid, sizeof(pid)));
+    assert_int_equal(kill(atoi(pid), SIGKILL), 0); /* it was alive */
+    assert_int_equal(input.type, REMOTE_ENDED);
+    host.end(host.context, child, 0);
 }
 
 static void a_stubborn_child_is_killed(void **state)
@@ -225,6 +247,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_go_both_ways, setup, teardown),
         cmocka_unit_test_setup_teardown(an_exit_tells_its_status, setup, teardown),
         cmocka_unit_test_setup_teardown(what_a_child_started_ends_with_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_child_has_ended_although_another_holds_its_pipe, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_stubborn_child_is_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_run_says_so, setup, teardown),
         cmocka_unit_test_setup_teardown(files_are_appended_written_and_removed, setup, teardown),

@@ -152,6 +152,26 @@ static void nothing_leads_out_of_the_root_folder(void **state)
     assert_int_equal(unlink(target) || rmdir(outside), 0);
 }
 
+/* What libibverbs takes for /sys is that for us, too; the rest of the machine stays what it is. */
+static void sysfs_may_lie_elsewhere(void **state)
+{
+    (void)state;
+    const struct os_fabric_options options = {.sysfs = os_bed_path(&bed, "/sys"), .log_fd = -1};
+    struct fabric *here;
+    assert_int_equal(os_fabric_create(&options, &here), FABRIC_OK);
+    assert_int_equal(fabric_sysfile_read(here, IB0 "/mtu", text, sizeof(text), &length), FABRIC_OK);
+    assert_memory_equal(text, "2044\n", 5);
+    assert_int_equal(fabric_sysfile_list(here, "/sys/class/net", text, sizeof(text), &length),
+                     FABRIC_OK);
+    assert_memory_equal(text, "eth0\0ib0", 9);
+    assert_int_equal(fabric_sysfile_write(here, IB0 "/mtu", "4092\n", 5), FABRIC_OK);
+    assert_int_equal(fabric_sysfile_read(here, "/proc/self/comm", text, sizeof(text), &length),
+                     FABRIC_OK);
+    fabric_destroy(here);
+    assert_int_equal(read_file(IB0 "/mtu", sizeof(text)), FABRIC_OK);
+    assert_memory_equal(text, "4092\n", 5);
+}
+
 /* One that nobody reads would hold the writer up, a device would take anything. */
 static void only_files_are_written(void **state)
 {
@@ -166,10 +186,15 @@ static void only_files_are_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_file_is_read_whole_or_not_at_all),   TEST(a_pipe_holds_nobody_up),
-        TEST(binary_and_huge_files_are_only_bytes), TEST(folders_are_listed_by_name),
-        TEST(links_say_where_they_point),           TEST(only_mode_and_mtu_of_ipoib_are_written),
-        TEST(nothing_leads_out_of_the_root_folder), TEST(only_files_are_written),
+        TEST(a_file_is_read_whole_or_not_at_all),
+        TEST(a_pipe_holds_nobody_up),
+        TEST(binary_and_huge_files_are_only_bytes),
+        TEST(folders_are_listed_by_name),
+        TEST(links_say_where_they_point),
+        TEST(only_mode_and_mtu_of_ipoib_are_written),
+        TEST(sysfs_may_lie_elsewhere),
+        TEST(nothing_leads_out_of_the_root_folder),
+        TEST(only_files_are_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
