@@ -145,8 +145,10 @@ static void a_setting_that_cannot_be_had_is_the_configurations_fault(void **stat
     (void)state;
     open_desk(&desk);
     desk.world = small_world_new(2);
-    desk_expect(&desk, "memkv start --config conf --set storage.mode=file", CLI_CONFIG, NULL,
-                "not_supported: not started");
+    desk_expect(&desk,
+                "memkv start --config conf --set storage.mode=direct --set storage.devices=/dev/a "
+                "--set storage.max_size=1GiB",
+                CLI_CONFIG, NULL, "not_supported: not started");
     assert_non_null(strstr(desk.err, "Correct the setting that the log line names."));
     desk_close(&desk);
 }
