@@ -62,6 +62,7 @@ static json_t *status_page(const struct admin_snapshot *s)
 /* JSON is UTF-8, what a client sends need not be. */
 static json_t *problem(const char *name, char *detail)
 {
+    assert(name && detail);
     for (char *c = detail; *c; c++)
         *c = (unsigned char)*c < 0x80 || PLANTED(admin_any_bytes) ? *c : '?';
     return json_pack("{s:s, s:s}", "error", name, "detail", detail);
