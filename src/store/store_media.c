@@ -101,6 +101,7 @@ void store_media_counts(const struct store *s, struct store_counts *out)
         media_counts(s->media[i], &n);
         out->drives_online += s->online[i];
         out->drives_offline += !s->online[i];
+        out->drives_out |= (uint32_t)!s->online[i] << i;
         out->capacity += s->online[i] ? n.capacity : 0;
         out->torn += n.torn;
         out->damaged += n.damaged;
