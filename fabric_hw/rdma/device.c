@@ -155,7 +155,7 @@ static enum fabric_error prepare(struct rdma_device *device)
         return rdma_failed(device, "ibv_query_device", number);
     describe(device);
     find_driver(device);
-    device->retry_7_endless = strcmp(device->attr.driver, "rxe") == 0;
+    device->is_rxe = strcmp(device->attr.driver, "rxe") == 0;
     errno = 0;
     device->pd = calls->alloc_pd(device->context);
     if (!device->pd)

@@ -100,8 +100,7 @@ static int modify_rc(struct rdma_qp *qp, const struct fabric_qp_attr *attr)
 {
     struct ibv_qp_attr to = {.qp_state = (enum ibv_qp_state)attr->state};
     int mask = IBV_QP_STATE;
-    bool seven =
-        attr->retry_cnt == 7 && !PLANTED(rdma_retry_endless) && qp->object.device->retry_7_endless;
+    bool is_rxe = qp->object.device->is_rxe && !PLANTED(rdma_retry_endless);
     switch (attr->state) {
     case FABRIC_QPS_INIT:
         to.port_num = attr->port_num;
@@ -122,7 +121,11 @@ static int modify_rc(struct rdma_qp *qp, const struct fabric_qp_attr *attr)
     case FABRIC_QPS_RTS:
         to.sq_psn = attr->sq_psn;
         to.timeout = attr->timeout;
-        to.retry_cnt = seven ? 6 : attr->retry_cnt;
+        to.retry_cnt = attr->retry_cnt;
+        if (is_rxe && attr->retry_cnt == 7) /* without end there, seven by specification */
+            to.retry_cnt = 6;
+        if (is_rxe && attr->timeout > 0 && attr->timeout < RDMA_RXE_ACK_TIMEOUT)
+            to.timeout = RDMA_RXE_ACK_TIMEOUT;
         to.rnr_retry = attr->rnr_retry;
         to.max_rd_atomic = attr->max_rd_atomic;
         mask |= IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |

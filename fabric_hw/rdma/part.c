@@ -63,6 +63,15 @@ static bool open_busy(struct rdma *r)
     return r->busy_fd >= 0 && !os_watch(r->f, r->busy_fd, EPOLLIN, &r->busy);
 }
 
+/* It alone names its interface so. */
+static bool is_rxe(struct fabric *f, const char *name)
+{
+    char path[FABRIC_PATH_MAX], text[FABRIC_NAME_MAX];
+    size_t length;
+    snprintf(path, sizeof(path), "/sys/class/infiniband/%s/parent", name);
+    return f->ops->sysfile_read(f, path, text, sizeof(text), &length) == FABRIC_OK;
+}
+
 static bool has_infiniband(struct fabric *f, const char *name)
 {
     char path[FABRIC_PATH_MAX], text[32] = "";
@@ -77,18 +86,19 @@ static bool has_infiniband(struct fabric *f, const char *name)
 }
 
 /* Promises hold for the life of the instance: what is there at its start decides. */
-static fabric_caps find_caps(struct fabric *f, const struct verbs_calls *calls)
+static void find_promises(struct rdma *r)
 {
     int count = 0;
-    fabric_caps caps = FABRIC_CAP_RC | FABRIC_CAP_RD_ATOMIC;
-    struct ibv_device **list = calls->get_device_list(&count);
+    struct ibv_device **list = r->calls->get_device_list(&count);
+    r->caps = FABRIC_CAP_RC | FABRIC_CAP_RD_ATOMIC;
     for (int i = 0; list && i < count; i++) {
-        caps |= calls->mlx5dv_is_supported(list[i]) ? FABRIC_CAP_DC : 0;
-        caps |= has_infiniband(f, list[i]->name) ? FABRIC_CAP_LID | FABRIC_CAP_PKEY : 0;
+        r->caps |= r->calls->mlx5dv_is_supported(list[i]) ? FABRIC_CAP_DC : 0;
+        r->caps |= has_infiniband(r->f, list[i]->name) ? FABRIC_CAP_LID | FABRIC_CAP_PKEY : 0;
+        if (is_rxe(r->f, list[i]->name))
+            r->ack_timeout_floor = RDMA_RXE_ACK_TIMEOUT_FLOOR;
     }
     if (list)
-        calls->free_device_list(list);
-    return caps;
+        r->calls->free_device_list(list);
 }
 
 static enum fabric_error part_open(struct fabric *f, void *context, void **state)
@@ -110,7 +120,7 @@ static enum fabric_error part_open(struct fabric *f, void *context, void **state
      * pinned pages at a fork this does nothing; where nothing can be done only children that touch
      * the memory are unsafe, so it is no reason to refuse RDMA. */
     (void)r->calls->fork_init();
-    r->caps = find_caps(f, r->calls);
+    find_promises(r);
     *state = r;
     return FABRIC_OK;
 }
@@ -134,6 +144,7 @@ static void part_guarantees(void *state, struct fabric_guarantees *out)
     const struct rdma *r = state;
     long page = sysconf(_SC_PAGESIZE);
     out->caps |= r->caps;
+    out->ack_timeout_floor = r->ack_timeout_floor;
     out->ack_timeout_stretch = 4; /* vol. 1, chapter 9.7.6.1.3 */
     out->iova_align = page > 0 ? (uint32_t)page : 4096;
 }

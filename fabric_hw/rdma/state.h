@@ -104,6 +104,13 @@ struct rdma_window {
 
 #define RDMA_BIND_DEPTH 256 /* bindings that the device has at once */
 
+/* On rxe a shorter ACK time-out is this long. Its timer runs while it sends or receives a message
+ * of hundreds of packets, which takes longer than the time-outs that are made for adapters. */
+#define RDMA_RXE_ACK_TIMEOUT 17 /* code: 537 ms */
+#define RDMA_RXE_ACK_TIMEOUT_FLOOR                                                                 \
+    UINT64_C(500000000) /* ns; the kernel rounds down to its ticks                                 \
+                         */
+
 /* Bindings pass through a queue pair of the device's own, connected to itself: windows of type 1
  * belong to the protection domain, so that any queue pair there may serve their keys, also a DC
  * target, which has no send queue to bind through. */
@@ -135,7 +142,7 @@ struct rdma_device {
     bool watched_async, watched_channel;
     bool removed; /* DEVICE_FATAL was read: nothing of the device is left but the context */
     bool dc, windows;
-    bool retry_7_endless;   /* the driver retries for ever where the specification says seven */
+    bool is_rxe;            /* whose timers need help: see modify.c */
     uint32_t look_ups;      /* under way */
     struct rdma_object all; /* the ring of its objects */
     struct rdma_numbers lkeys, qp_nums;
@@ -154,6 +161,7 @@ struct rdma {
     struct os_source busy;          /* an always readable descriptor, with busy_poll */
     int busy_fd;
     fabric_caps caps;
+    uint64_t ack_timeout_floor; /* ns */
 };
 
 static inline struct rdma *rdma_of(struct fabric *f)

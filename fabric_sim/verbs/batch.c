@@ -53,6 +53,7 @@ void batch_free(struct plugin_batch *batch)
 
 static void *grown(void *array, size_t size)
 {
+    assert(size > 0);
     void *larger = realloc(array, size);
     if (!larger)
         abort(); /* these calls have no way to fail */
@@ -72,12 +73,14 @@ static void wr_start(struct ibv_qp_ex *qp)
 
 static void wr_abort(struct ibv_qp_ex *qp)
 {
+    assert(of(qp)->batch);
     pthread_mutex_unlock(&of(qp)->batch->lock);
 }
 
 static int wr_complete(struct ibv_qp_ex *qp)
 {
     struct plugin_batch *batch = of(qp)->batch;
+    assert(batch && batch->count <= batch->capacity && batch->length <= batch->room);
     int error = batch->error;
     for (size_t i = 0; i < batch->count; i++) {
         struct gathered *one = &batch->at[i];
@@ -97,6 +100,7 @@ static struct hca_send_wr *begin(struct ibv_qp_ex *qp, enum hca_wr_opcode opcode
 {
     struct plugin_batch *batch = of(qp)->batch;
     const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
+    assert(batch && opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
     if (batch->count == batch->capacity) {
         batch->capacity = batch->capacity * 2 + 16;
         batch->at = grown(batch->at, batch->capacity * sizeof(batch->at[0]));
@@ -170,6 +174,7 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t ad
 
 static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
 {
+    assert(ah);
     struct gathered *one = latest(qp);
     one->wr.ah.id = ((struct plugin_ah *)ah)->id;
     one->wr.dest_qp = qpn;
@@ -178,6 +183,7 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn
 
 static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
 {
+    assert(list || count == 0);
     struct gathered *one = latest(qp);
     if (count > FABRIC_MAX_SGE) {
         of(qp)->batch->error = EINVAL;
@@ -198,6 +204,7 @@ static void wr_set_sge(struct ibv_qp_ex *qp, uint32_t lkey, uint64_t addr, uint3
 static void wr_set_inline_data_list(struct ibv_qp_ex *qp, size_t count,
                                     const struct ibv_data_buf *list)
 {
+    assert(list || count == 0);
     struct plugin_batch *batch = of(qp)->batch;
     struct gathered *one = latest(qp);
     size_t total = 0;
@@ -263,11 +270,11 @@ static uint64_t served(enum ibv_qp_type type)
 
 struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
 {
+    assert(context && attr);
     const uint32_t known =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     bool flags = (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags;
     bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    (void)context;
     if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || (attr->comp_mask & ~known) || flags ||
         (ops && (attr->send_ops_flags & ~served(attr->qp_type)))) {
         errno = EOPNOTSUPP;

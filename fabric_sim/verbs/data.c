@@ -156,6 +156,7 @@ int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 int plugin_post_all(struct plugin_qp *qp, const struct hca_send_wr *first, size_t count,
                     size_t stride)
 {
+    assert(qp && first && stride >= sizeof(*first));
     struct plugin_context *context = context_of_plugin(qp->qp.qp.context);
     const char *at = (const char *)first;
     int error = 0;

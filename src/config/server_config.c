@@ -224,6 +224,7 @@ static bool read_media(const struct yaml_value *list, struct server_config *c,
 static bool check_together(const struct raw *raw, const struct yaml_value *root,
                            struct yaml_errors *errors)
 {
+    const size_t media = raw->media ? yaml_count(raw->media) : 0; /* not yet read */
     const struct server_config *c = &raw->config;
     size_t before = errors->count;
     struct yaml_mark here = yaml_mark(root);
@@ -241,11 +242,11 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
         yaml_complain(errors, here,
                       "eviction: found stop_percent %d; less than start_percent %d is expected",
                       (int)c->eviction_stop_percent, (int)c->eviction_start_percent);
-    if (c->storage_mode == CONFIG_STORAGE_FILE && !c->media_count && !raw->path)
+    if (c->storage_mode == CONFIG_STORAGE_FILE && media == 0 && !raw->path)
         yaml_complain(errors, here, "storage: mode file needs path, the folder of the store");
     if (c->storage_mode != CONFIG_STORAGE_MEMORY && c->storage_max_size == 0)
         yaml_complain(errors, here, "storage: modes file and direct need max_size");
-    if (c->storage_mode == CONFIG_STORAGE_DIRECT && !c->media_count)
+    if (c->storage_mode == CONFIG_STORAGE_DIRECT && media == 0)
         yaml_complain(errors, here, "storage: mode direct needs devices");
     if (c->storage_block_size % 4096)
         yaml_complain(errors, here, "storage: block_size: a multiple of 4 KiB is expected");

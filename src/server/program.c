@@ -383,10 +383,11 @@ static json_t *status_store(const struct store_counts *n)
                      "drives_offline", (json_int_t)n->drives_offline);
 }
 
-/* The media of every lane are counted; without media the memory is one. */
+/* Every lane has a medium on each drive: one that is out for a lane is out. Without media the
+ * memory is a drive. */
 static void add_counts(struct store_counts *sum, const struct store_counts *n)
 {
-    const bool memory = n->drives_online + n->drives_offline == 0;
+    const uint32_t drives = n->drives_online + n->drives_offline;
     sum->blocks += n->blocks;
     sum->used += n->used;
     sum->capacity += n->capacity;
@@ -396,8 +397,11 @@ static void add_counts(struct store_counts *sum, const struct store_counts *n)
     sum->torn += n->torn;
     sum->damaged += n->damaged;
     sum->checksums += n->checksums;
-    sum->drives_online = memory ? 1 : sum->drives_online + n->drives_online;
-    sum->drives_offline += n->drives_offline;
+    sum->drives_out |= n->drives_out;
+    sum->drives_offline = 0;
+    for (uint32_t i = 0; i < drives; i++)
+        sum->drives_offline += sum->drives_out >> i & 1;
+    sum->drives_online = drives ? drives - sum->drives_offline : 1;
 }
 
 /* Of each lane, and their sums in *sum. */

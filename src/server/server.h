@@ -388,7 +388,7 @@ enum fabric_error server_slab_register(struct server *server, struct server_lane
 /* ------------------------------------------------------------------ storage.c */
 
 /* What media a lane has, and where; pointers into `paths`. Errors, said in the log:
- * config_invalid. */
+ * config_invalid, not_supported. */
 enum fabric_error server_storage_plan(struct server *server, uint32_t lane,
                                       char paths[CONFIG_MAX_MEDIA][FABRIC_PATH_MAX],
                                       struct store_media *out);

@@ -35,8 +35,11 @@ enum fabric_error server_storage_plan(struct server *server, uint32_t lane,
     *out = (struct store_media){0};
     if (c->storage_mode == CONFIG_STORAGE_MEMORY)
         return FABRIC_OK;
-    if (c->storage_mode == CONFIG_STORAGE_DIRECT)
-        return refuse_plan(s, "found mode direct; memory or file is expected in this version");
+    if (c->storage_mode == CONFIG_STORAGE_DIRECT) {
+        rail_log(s->fabric, FABRIC_LOG_ERROR,
+                 "not_supported: storage.mode: found direct; memory or file is expected");
+        return ERR_NOT_SUPPORTED;
+    }
     out->count = c->media_count ? c->media_count : 1;
     out->cookie = server_cookie(SERVER_STORAGE, lane << 8, 0);
     out->each = (struct media_init){.fabric = s->fabric,

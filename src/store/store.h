@@ -47,6 +47,7 @@ struct store_counts {
     uint64_t evictions, refusals;
     uint64_t resident; /* bytes of the slab in use */
     uint32_t drives_online, drives_offline;
+    uint32_t drives_out;               /* bit i: medium i is offline */
     uint64_t torn, damaged, checksums; /* struct media_counts */
 };
 

@@ -101,6 +101,7 @@ void store_media_counts(const struct store *s, struct store_counts *out)
         media_counts(s->media[i], &n);
         out->drives_online += s->online[i];
         out->drives_offline += !s->online[i];
+        out->drives_out |= (uint32_t)!s->online[i] << i;
         out->capacity += s->online[i] ? n.capacity : 0;
         out->torn += n.torn;
         out->damaged += n.damaged;
@@ -362,6 +363,19 @@ static void end_loaders(struct store *s, const struct store_block *b, enum fabri
     }
 }
 
+static enum fabric_error begin_load(struct store *s, struct store_block *b)
+{
+    if (slab_rounded(b->length) > s->slab.capacity)
+        return ERR_RESOURCES_EXHAUSTED; /* it was stored with more memory than there is now */
+    if (!store_media_take(s, b->length, &b->offset))
+        return ERR_QUEUE_FULL;
+    enum fabric_error error =
+        media_load(s->media[b->drive], b->entry, store_data(s, b), (struct media_token){0}, b);
+    if (error)
+        slab_give(&s->slab, b->offset, b->length);
+    return error;
+}
+
 enum fabric_error store_load(struct store *store, struct store_block *block,
                              struct media_token token, bool *later)
 {
@@ -374,15 +388,8 @@ enum fabric_error store_load(struct store *store, struct store_block *block,
     if (!l)
         return ERR_RESOURCES_EXHAUSTED;
     enum fabric_error error = FABRIC_OK;
-    if (!block->loading) {
-        if (!store_media_take(s, block->length, &block->offset))
-            error = ERR_QUEUE_FULL;
-        else
-            error = media_load(s->media[block->drive], block->entry, store_data(s, block),
-                               (struct media_token){0}, block);
-        if (error && error != ERR_QUEUE_FULL)
-            slab_give(&s->slab, block->offset, block->length);
-    }
+    if (!block->loading)
+        error = begin_load(s, block);
     if (error) {
         free(l);
         return error;

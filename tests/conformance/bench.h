@@ -46,7 +46,6 @@ struct bench;
 
 struct bench_backend {
     const char *name;
-    bool back_to_back; /* the ports are the two ends of one link, and lose it together */
     /* driver: "rxe 6.1": driver and kernel, for the table of deviations; null: there are none. */
     const char *(*driver)(void);
     /* create: the nodes with their ports ACTIVE and reachable from each other; null and a reason

@@ -4,6 +4,7 @@
  * each with a reply of this version and lives on. The input is a row of requests from two clients
  * that have a device opened.
  */
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
     struct service_client *clients[2];
     struct protocol_request request = client_request(PROTOCOL_OPEN);
     uint64_t now = 0;
+    signal(SIGPIPE, SIG_IGN); /* as the daemon does */
     begin(&service);
     strcpy(request.u.open.node, "n1");
     strcpy(request.u.open.device, "mlx5_0");

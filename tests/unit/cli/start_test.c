@@ -145,8 +145,9 @@ static void a_setting_that_cannot_be_had_is_the_configurations_fault(void **stat
     (void)state;
     open_desk(&desk);
     desk.world = small_world_new(2);
-    small_fail(desk.world, desk.node, FABRIC_OP_LISTEN, 1, 1, ERR_NOT_SUPPORTED);
-    desk_expect(&desk, "memkv start --config conf", CLI_CONFIG, NULL, "not_supported: not started");
+    small_fail(desk.world, desk.node, FABRIC_OP_LISTEN, 1, 1, ERR_INVALID_ARGUMENT);
+    desk_expect(&desk, "memkv start --config conf", CLI_CONFIG, NULL,
+                "invalid_argument: not started");
     assert_non_null(strstr(desk.err, "Correct the setting that the log line names."));
     desk_close(&desk);
 }

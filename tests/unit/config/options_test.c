@@ -150,7 +150,11 @@ static void settings_that_make_no_sense_are_refused_at_their_place(void **state)
         assert_false(server(text, &c));
         has(servers[i].expected);
     }
-    struct server_config last; /* MK-A3 */
+    struct server_config last; /* MK-J1, MK-A3 */
+    assert_false(server("network: {auth_key: " KEY "}\n"
+                        "storage: {mode: direct, devices: [], max_size: 1 GiB}\n",
+                        &last));
+    has("storage: mode direct needs devices");
     assert_false(server("network: {auth_key: " KEY ", address: \"a:65535\"}\n", &last));
     has("config.yaml:1:96: address: found 'a:65535', after which there is no port");
     assert_true(server("network: {auth_key: " KEY ", address: \"a:65535\"}\n"

@@ -200,6 +200,26 @@ static void memory_holds_what_was_used_last(void **state)
     store_unpin(store, h);
 }
 
+static void a_block_that_no_memory_holds_is_refused(void **state)
+{
+    (void)state;
+    enum fabric_error error;
+    assert_int_equal(begin(), FABRIC_OK);
+    assert_int_equal(put("k", 'k'), FABRIC_OK);
+    stop();
+    init.capacity = BLOCK - SLAB_ALIGN;
+    assert_int_equal(begin(), FABRIC_OK);
+    struct store_block *b = store_pin(store, "k", 1);
+    bool later;
+    error = store_load(store, b, (struct media_token){0}, &later);
+    assert_int_equal(error, ERR_RESOURCES_EXHAUSTED);
+    store_unpin(store, b);
+    stop();
+    init.capacity = 3 * BLOCK;
+    assert_int_equal(begin(), FABRIC_OK);
+    assert_int_equal(value_of("k"), 'k');
+}
+
 static void two_who_wait_for_a_block_are_both_told(void **state)
 {
     (void)state;
@@ -387,6 +407,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_block_is_visible_when_it_is_saved),
         TEST(memory_holds_what_was_used_last),
+        TEST(a_block_that_no_memory_holds_is_refused),
         TEST(two_who_wait_for_a_block_are_both_told),
         TEST(what_began_first_on_a_key_ends_first),
         TEST(a_deletion_is_durable_when_it_is_told),

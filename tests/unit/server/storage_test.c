@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MK-J1, MK-J4: a server whose store is kept in a file, on the simulator's disk. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/client/program.h"
+#include "src/server/program.h"
+#include "tests/support/one_bed.h"
+
+#define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+#define PATH "/var/lib/memkv/lane-0.memkv"
+
+static void start_server(const char *storage)
+{
+    char config[512];
+    snprintf(config, sizeof config,
+             "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
+             "memory: {max_size: 1 MiB}\n"
+             "storage: {mode: file, %s}\n",
+             storage);
+    assert_int_equal(sim_bed_start(&bed, "a", &memkv_server_program, config), TESTBED_DONE);
+}
+
+static void start_client(void)
+{
+    assert_int_equal(sim_bed_start(&bed, "b", &memkv_client_program,
+                                   "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY
+                                   "\ntransport: tcp\n"),
+                     TESTBED_DONE);
+    assert_true(sim_bed_until(&bed, "10.0.0.1:9900: connected"));
+}
+
+static void tell(const char *node, const char *json, const char *answer)
+{
+    sim_bed_forget(&bed);
+    assert_int_equal(sim_testbed.tell(bed.tb, node, json, bed.detail), TESTBED_DONE);
+    assert_true(sim_bed_until(&bed, answer));
+}
+
+static void it_is_ready_when_its_store_is_open(void **state)
+{
+    (void)state;
+    start_server("path: /var/lib/memkv, max_size: 2 MiB");
+    assert_int_equal(sim_bed_count(&bed, "\"event\":\"ready\""), 0);
+    assert_true(sim_bed_until(&bed, "\"event\":\"ready\""));
+    assert_int_equal(sim_bed_count(&bed, "lane 0: 0 blocks, 0 torn ones dropped"), 1);
+    start_client();
+    tell("b", "{\"id\":1,\"op\":\"put\",\"key\":\"k\",\"size\":70000,\"seed\":1}", "\"ok\":true");
+    tell("b", "{\"id\":2,\"op\":\"get\",\"key\":\"k\",\"size\":70000,\"seed\":1}",
+         "\"equal\":true");
+    tell("a", "{\"id\":3,\"op\":\"status\"}", "\"drives_online\":1");
+    assert_int_equal(sim_bed_count(&bed, "\"blocks\":1,\"used\":73728"), 2); /* sum and lane */
+    tell("b", "{\"id\":4,\"op\":\"delete\",\"key\":\"k\"}", "\"ok\":true");
+    tell("b", "{\"id\":5,\"op\":\"exists\",\"key\":\"k\"}", "\"found\":false");
+}
+
+static void a_store_that_is_none_is_said_and_it_is_never_ready(void **state)
+{
+    (void)state;
+    static const char text[8192] = "something else";
+    assert_int_equal(sim_testbed.place_file(bed.tb, "a", PATH, text, sizeof text, bed.detail),
+                     TESTBED_DONE);
+    start_server("path: /var/lib/memkv, max_size: 2 MiB");
+    assert_true(sim_bed_until(&bed, "{\"event\":\"failed\",\"error\":\"media_failed\"}"));
+    assert_int_equal(sim_bed_count(&bed, "media_failed: " PATH ": holds no store"), 1);
+    sim_bed_run(&bed, 3 * BED_SECOND);
+    assert_int_equal(sim_bed_count(&bed, "\"event\":\"ready\""), 0);
+}
+
+static void what_cannot_be_planned_is_refused_at_the_start(void **state)
+{
+    (void)state;
+    static const char *const plans[][2] = {
+        {"path: relative, max_size: 2 MiB", "an absolute path"},
+        {"path: /p, max_size: 1 MiB, lanes: 2", "less than 1 MiB"},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        sim_bed_forget(&bed);
+        start_server(plans[i][0]);
+        assert_true(sim_bed_until(&bed, "a exited config_invalid"));
+        assert_int_equal(sim_bed_count(&bed, plans[i][1]), 1);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_setup, bed_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(it_is_ready_when_its_store_is_open),
+        TEST(a_store_that_is_none_is_said_and_it_is_never_ready),
+        TEST(what_cannot_be_planned_is_refused_at_the_start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
