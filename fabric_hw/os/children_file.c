@@ -141,12 +141,6 @@ static bool lock(void *context, const char *path)
     return false;
 }
 
-static unsigned pid(void *context)
-{
-    (void)context;
-    return (unsigned)getpid();
-}
-
 void os_children_files(struct remote_host *host)
 {
     host->read = read_file;
@@ -155,5 +149,4 @@ void os_children_files(struct remote_host *host)
     host->remove = remove_path;
     host->folder = make_folder;
     host->lock = lock;
-    host->pid = pid;
 }

@@ -151,8 +151,8 @@ static void begin(struct agent *agent, const json_t *asked)
         bool done = undo_all(&agent->undo, detail);
         say_log(agent, "warn", done ? "took back what an earlier run had left" : detail);
     }
-    snprintf(agent->storage, sizeof agent->storage, "%.150s/%.60s.%u", state, agent->node,
-             host->pid(host->context));
+    snprintf(agent->storage, sizeof agent->storage, "%.150s/%.60s.storage", state, agent->node);
+    host->remove(host->context, agent->storage); /* of an agent that was killed */
     (void)host->folder(host->context, agent->storage);
     json_decref(agent->place);
     agent->place = json_deep_copy(json_object_get(asked, "place"));

@@ -81,7 +81,6 @@ struct remote_host {
     /* lock: keeps others that ask for the same path out until this process ends. False: somebody
      * has it. */
     bool (*lock)(void *context, const char *path);
-    unsigned (*pid)(void *context); /* ours */
 };
 
 #endif
