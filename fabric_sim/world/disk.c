@@ -123,7 +123,7 @@ static enum fabric_error open_file(struct disk_user *user, const struct request 
     uint32_t flags = request->io.flags;
     if (name && (flags & FABRIC_IO_EXCLUSIVE) && !PLANTED(world_disk_exclusive_ignored))
         return ERR_EXISTS;
-    if (name && !inode)
+    if (!inode && disk_is_folder(&disk->seen, request->path))
         return ERR_INVALID_ARGUMENT;
     if (inode && (flags & FABRIC_IO_LOCK) && is_locked(disk, inode))
         return ERR_BUSY;

@@ -39,7 +39,9 @@ static bool some(struct memkv_client *client, struct memkv_memory *memory, uint8
 {
     struct memkv_request requests[BLOCKS];
     struct memkv_completion done[BLOCKS];
-    char keys[BLOCKS][8];
+    char keys[BLOCKS][16];
+    if (count == 0 || count > BLOCKS)
+        return false;
     for (unsigned i = 0; i < count; i++) {
         snprintf(keys[i], sizeof(keys[i]), "k%u", first + i);
         requests[i] = (struct memkv_request){.operation = operation,
