@@ -275,8 +275,8 @@ static int destroy_cq(struct ibv_cq *cq)
         if (&cqs[i]->cq == cq)
             cqs[i] = cqs[--cq_count];
     }
-    user_cq = &user_cq->cq == cq ? NULL : user_cq;
-    bind_cq = &bind_cq->cq == cq ? NULL : bind_cq;
+    user_cq = user_cq && &user_cq->cq == cq ? NULL : user_cq;
+    bind_cq = bind_cq && &bind_cq->cq == cq ? NULL : bind_cq;
     return end("destroy_cq", cq);
 }
 
@@ -418,7 +418,7 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 static int destroy_qp(struct ibv_qp *qp)
 {
-    latest_qp = &latest_qp->ex.qp_base == qp ? NULL : latest_qp;
+    latest_qp = latest_qp && &latest_qp->ex.qp_base == qp ? NULL : latest_qp;
     return end("destroy_qp", qp);
 }
 
