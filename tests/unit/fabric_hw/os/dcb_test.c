@@ -116,6 +116,9 @@ static void what_is_no_answer_is_refused(void **state)
     put_everything();
     finish();
     assert_false(os_dcb_read(buf, 10, &dcb));
+    message->nlmsg_len -= 2; /* its last attribute would end beyond it */
+    assert_false(os_dcb_read(buf, message->nlmsg_len, &dcb));
+    message->nlmsg_len += 2;
     message->nlmsg_type = RTM_NEWLINK;
     assert_false(os_dcb_read(buf, message->nlmsg_len, &dcb));
     assert_int_equal(dcb.pfc_enabled, 77);
