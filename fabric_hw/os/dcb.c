@@ -110,8 +110,9 @@ bool os_dcb_read(const void *message, size_t length, struct fabric_dcb *out)
         (header->nlmsg_type != RTM_GETDCB && header->nlmsg_type != RTM_SETDCB) ||
         mnl_nlmsg_get_payload_len(header) < sizeof(struct dcbmsg))
         return false;
-    /* The library looks as far as the length rounded up; kernels send it so. */
-    if (header->nlmsg_len % MNL_ALIGNTO)
+    /* The library takes lengths above 2^31 for negative, and looks as far as the length rounded up.
+     */
+    if (header->nlmsg_len > length || header->nlmsg_len % MNL_ALIGNTO)
         return false;
     (void)mnl_attr_parse(header, sizeof(struct dcbmsg), on_attribute, &answer);
     /* Before the kernel could say it, drivers trusted the DSCP as soon as there was an entry. */

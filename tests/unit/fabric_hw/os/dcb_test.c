@@ -119,6 +119,10 @@ static void what_is_no_answer_is_refused(void **state)
     message->nlmsg_len -= 2; /* its last attribute would end beyond it */
     assert_false(os_dcb_read(buf, message->nlmsg_len, &dcb));
     message->nlmsg_len += 2;
+    const uint32_t length = message->nlmsg_len;
+    message->nlmsg_len = 0x80000000u + length; /* negative as an int */
+    assert_false(os_dcb_read(buf, length, &dcb));
+    message->nlmsg_len = length;
     message->nlmsg_type = RTM_NEWLINK;
     assert_false(os_dcb_read(buf, message->nlmsg_len, &dcb));
     assert_int_equal(dcb.pfc_enabled, 77);
