@@ -49,6 +49,15 @@ static void wake(const struct plugin_context *context)
     (void)!write(context->doorbell, &one, sizeof(one)); /* full is as good as rung */
 }
 
+/* After posts: gives the lock back, and lets the daemon look where it has to. */
+static void end_posts(struct plugin_context *context, const struct plugin_qp *qp, bool rings)
+{
+    bool wakes = rings && ring(context, qp);
+    shared_unlock(context->shared);
+    if (wakes)
+        wake(context);
+}
+
 /* ------------------------------------------------------------------ sends */
 
 static bool opcode_of(enum ibv_wr_opcode opcode, enum hca_wr_opcode *out)
@@ -130,25 +139,17 @@ int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
     struct plugin_qp *of = (struct plugin_qp *)qp;
     struct hca_sge sges[FABRIC_MAX_SGE];
     struct hca_send_wr request;
-    bool wakes = false;
-    int error = shared_lock(context->shared) ? 0 : EIO;
-    bool locked = !error;
-    while (!error && wr) {
+    int error = 0;
+    *bad = wr;
+    if (!shared_lock(context->shared))
+        return EIO;
+    for (; wr && !error; wr = wr->next) {
+        *bad = wr;
         error = request_of(of, wr, sges, &request)
                     ? errno_of(queue_post_send(&context->state, of->state, &request))
                     : EINVAL;
-        if (!error)
-            wr = wr->next;
     }
-    if (locked) {
-        if (queue_send_rings(of->state))
-            wakes = ring(context, of);
-        shared_unlock(context->shared);
-    }
-    if (wakes)
-        wake(context);
-    if (error)
-        *bad = wr;
+    end_posts(context, of, queue_send_rings(of->state));
     return error;
 }
 
@@ -168,10 +169,7 @@ int plugin_post_all(struct plugin_qp *qp, const struct hca_send_wr *first, size_
                                          (const struct hca_send_wr *)(const void *)at));
     if (error)
         qp->state->sq_head = head;
-    bool wakes = !error && queue_send_rings(qp->state) && ring(context, qp);
-    shared_unlock(context->shared);
-    if (wakes)
-        wake(context);
+    end_posts(context, qp, !error && queue_send_rings(qp->state));
     return error;
 }
 
@@ -191,25 +189,17 @@ int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
     struct plugin_qp *of = (struct plugin_qp *)qp;
     struct hca_sge sges[FABRIC_MAX_SGE];
     struct hca_recv_wr request;
-    bool wakes = false;
-    int error = shared_lock(context->shared) ? 0 : EIO;
-    bool locked = !error;
-    while (!error && wr) {
+    int error = 0;
+    *bad = wr;
+    if (!shared_lock(context->shared))
+        return EIO;
+    for (; wr && !error; wr = wr->next) {
+        *bad = wr;
         error = receive_of(wr, sges, &request)
                     ? errno_of(queue_post_recv(&context->state, of->state, &request))
                     : EINVAL;
-        if (!error)
-            wr = wr->next;
     }
-    if (locked) {
-        if (queue_recv_rings(of->state))
-            wakes = ring(context, of);
-        shared_unlock(context->shared);
-    }
-    if (wakes)
-        wake(context);
-    if (error)
-        *bad = wr;
+    end_posts(context, of, queue_recv_rings(of->state));
     return error;
 }
 
@@ -220,19 +210,17 @@ int plugin_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
     struct plugin_srq *of = (struct plugin_srq *)srq;
     struct hca_sge sges[FABRIC_MAX_SGE];
     struct hca_recv_wr request;
-    int error = shared_lock(context->shared) ? 0 : EIO;
-    bool locked = !error;
-    while (!error && wr) {
+    int error = 0;
+    *bad = wr;
+    if (!shared_lock(context->shared))
+        return EIO;
+    for (; wr && !error; wr = wr->next) {
+        *bad = wr;
         error = receive_of(wr, sges, &request)
                     ? errno_of(queue_post_srq_recv(&context->state, of->state, &request))
                     : EINVAL;
-        if (!error)
-            wr = wr->next;
     }
-    if (locked)
-        shared_unlock(context->shared);
-    if (error)
-        *bad = wr;
+    shared_unlock(context->shared);
     return error;
 }
 

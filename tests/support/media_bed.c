@@ -2,6 +2,11 @@
 #include "tests/support/media_bed.h"
 
 #include <assert.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -326,4 +331,36 @@ bool media_bed_work(struct media_bed *bed, uint32_t operations, uint64_t points)
     while (disk_fabric_points(bed->fabric) < points && media_bed_step(bed))
         ;
     return disk_fabric_points(bed->fabric) >= points;
+}
+
+int media_bed_setup(void **bed)
+{
+    media_bed_up(*bed, 5, NULL);
+    return 0;
+}
+
+int media_bed_teardown(void **bed)
+{
+    media_bed_down(*bed);
+    return 0;
+}
+
+void media_bed_again(struct media_bed *bed)
+{
+    media_bed_kill(bed);
+    assert_int_equal(media_bed_open(bed), FABRIC_OK);
+}
+
+struct media_counts media_bed_counts(const struct media_bed *bed)
+{
+    struct media_counts counts;
+    media_counts(bed->media, &counts);
+    return counts;
+}
+
+void media_bed_save(struct media_bed *bed, unsigned key, uint64_t length)
+{
+    assert_int_equal(media_bed_put(bed, key, length), FABRIC_OK);
+    media_bed_settle(bed);
+    assert_false(bed->keys[key].busy);
 }

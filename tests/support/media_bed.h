@@ -65,4 +65,14 @@ void media_bed_settle(struct media_bed *bed); /* until nothing is */
  * whether it came to the first. */
 bool media_bed_work(struct media_bed *bed, uint32_t operations, uint64_t points);
 
+/* ---- For tests whose bed is the static `bed`: with it up before and down after. */
+#define MEDIA_BED_TEST(test)                                                                       \
+    cmocka_unit_test_prestate_setup_teardown(test, media_bed_setup, media_bed_teardown, &bed)
+int media_bed_setup(void **bed);
+int media_bed_teardown(void **bed);
+/* Each fails the test when it does not work. */
+void media_bed_again(struct media_bed *bed); /* killed and opened */
+struct media_counts media_bed_counts(const struct media_bed *bed);
+void media_bed_save(struct media_bed *bed, unsigned key, uint64_t length); /* puts, and waits */
+
 #endif

@@ -12,50 +12,16 @@
 
 static struct media_bed bed;
 
-static int up(void **state)
-{
-    (void)state;
-    media_bed_up(&bed, 5, NULL);
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    media_bed_down(&bed);
-    return 0;
-}
-
-static void open_again(void)
-{
-    media_bed_kill(&bed);
-    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-}
-
-static struct media_counts counts(void)
-{
-    struct media_counts n;
-    media_counts(bed.media, &n);
-    return n;
-}
-
-static void put(unsigned key, uint64_t length)
-{
-    assert_int_equal(media_bed_put(&bed, key, length), FABRIC_OK);
-    media_bed_settle(&bed);
-    assert_false(bed.keys[key].busy);
-}
-
 static void a_journal_goes_on_for_ever(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    const uint64_t before = counts().checkpoints;
+    const uint64_t before = media_bed_counts(&bed).checkpoints;
     for (unsigned i = 0; i < 200; i++)
-        put(i % MEDIA_BED_KEYS, 1 + 61 * i);
-    assert_true(counts().checkpoints >= before + 5);
-    open_again();
-    assert_int_equal(counts().blocks, MEDIA_BED_KEYS);
+        media_bed_save(&bed, i % MEDIA_BED_KEYS, 1 + 61 * i);
+    assert_true(media_bed_counts(&bed).checkpoints >= before + 5);
+    media_bed_again(&bed);
+    assert_int_equal(media_bed_counts(&bed).blocks, MEDIA_BED_KEYS);
     assert_int_equal(bed.lost + bed.wrong, 0);
 }
 
@@ -82,10 +48,10 @@ static void a_cut_leaves_one_half_or_the_other(void **state)
         media_bed_up(&bed, point, NULL);
         assert_int_equal(media_bed_open(&bed), FABRIC_OK);
         for (unsigned i = 0; i < 25; i++) /* batches, so that the half is nearly full */
-            put(i % MEDIA_BED_KEYS, 1 + 100 * i);
-        const uint64_t before = counts().checkpoints;
+            media_bed_save(&bed, i % MEDIA_BED_KEYS, 1 + 100 * i);
+        const uint64_t before = media_bed_counts(&bed).checkpoints;
         media_bed_work(&bed, 60, disk_fabric_points(bed.fabric) + point);
-        assert_true(point < 100 || counts().checkpoints > before);
+        assert_true(point < 100 || media_bed_counts(&bed).checkpoints > before);
         media_bed_power_cut(&bed);
         assert_int_equal(media_bed_open(&bed), FABRIC_OK);
         assert_int_equal(bed.lost + bed.wrong, 0);
@@ -122,15 +88,13 @@ static void more_blocks_than_its_half_holds_are_refused(void **state)
     assert_true(media_is_online(bed.media));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_journal_goes_on_for_ever),
-        TEST(values_are_written_while_it_is),
-        TEST(a_cut_leaves_one_half_or_the_other),
-        TEST(more_blocks_than_its_half_holds_are_refused),
+        MEDIA_BED_TEST(a_journal_goes_on_for_ever),
+        MEDIA_BED_TEST(values_are_written_while_it_is),
+        MEDIA_BED_TEST(a_cut_leaves_one_half_or_the_other),
+        MEDIA_BED_TEST(more_blocks_than_its_half_holds_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,52 +12,24 @@
 
 static struct media_bed bed;
 
-static int up(void **state)
-{
-    (void)state;
-    media_bed_up(&bed, 5, NULL);
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    media_bed_down(&bed);
-    return 0;
-}
-
-static struct media_counts counts(void)
-{
-    struct media_counts n;
-    media_counts(bed.media, &n);
-    return n;
-}
-
-static void put(unsigned key, uint64_t length)
-{
-    assert_int_equal(media_bed_put(&bed, key, length), FABRIC_OK);
-    media_bed_settle(&bed);
-    assert_false(bed.keys[key].busy);
-}
-
 static void room_waits_until_the_removal_is_durable(void **state)
 {
     (void)state;
     bed.init.durability = MEDIA_INTERVAL;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
-    put(1, 5000);
+    media_bed_save(&bed, 0, 5000);
+    media_bed_save(&bed, 1, 5000);
     media_tick(bed.media);
     media_bed_settle(&bed);
-    put(0, 3000); /* takes the place of another one */
+    media_bed_save(&bed, 0, 3000); /* takes the place of another one */
     assert_int_equal(media_bed_remove(&bed, 1), FABRIC_OK);
     media_bed_settle(&bed);
     assert_int_equal(bed.removed, 1);
-    assert_int_equal(counts().used, 4 * 4096 + 4096);
+    assert_int_equal(media_bed_counts(&bed).used, 4 * 4096 + 4096);
     assert_true(media_frees(bed.media));
     media_tick(bed.media);
     media_bed_settle(&bed);
-    assert_int_equal(counts().used, 4096);
+    assert_int_equal(media_bed_counts(&bed).used, 4096);
     assert_false(media_frees(bed.media));
 }
 
@@ -65,25 +37,23 @@ static void a_reader_keeps_the_bytes_of_what_was_removed(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     assert_int_equal(media_remove(bed.media, bed.keys[0].entry, NULL), FABRIC_OK);
     media_bed_settle(&bed);
-    assert_int_equal(counts().blocks, 0);
-    assert_int_equal(counts().used, 8192);
+    assert_int_equal(media_bed_counts(&bed).blocks, 0);
+    assert_int_equal(media_bed_counts(&bed).used, 8192);
     assert_int_equal(media_bed_get(&bed, 0), FABRIC_OK);
     assert_int_equal(bed.wrong, 0);
     media_release(bed.media, bed.keys[0].entry);
     bed.keys[0].entry = NULL;
-    assert_int_equal(counts().used, 0);
+    assert_int_equal(media_bed_counts(&bed).used, 0);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(room_waits_until_the_removal_is_durable),
-        TEST(a_reader_keeps_the_bytes_of_what_was_removed),
+        MEDIA_BED_TEST(room_waits_until_the_removal_is_durable),
+        MEDIA_BED_TEST(a_reader_keeps_the_bytes_of_what_was_removed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

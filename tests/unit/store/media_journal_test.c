@@ -12,40 +12,6 @@
 
 static struct media_bed bed;
 
-static int up(void **state)
-{
-    (void)state;
-    media_bed_up(&bed, 5, NULL);
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    media_bed_down(&bed);
-    return 0;
-}
-
-static void open_again(void)
-{
-    media_bed_kill(&bed);
-    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-}
-
-static struct media_counts counts(void)
-{
-    struct media_counts n;
-    media_counts(bed.media, &n);
-    return n;
-}
-
-static void put(unsigned key, uint64_t length)
-{
-    assert_int_equal(media_bed_put(&bed, key, length), FABRIC_OK);
-    media_bed_settle(&bed);
-    assert_false(bed.keys[key].busy);
-}
-
 static void a_batch_shares_its_flush(void **state)
 {
     (void)state;
@@ -77,7 +43,7 @@ static void by_interval_the_tick_makes_durable(void **state)
     bed.init.durability = MEDIA_INTERVAL;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
     const uint64_t before = disk_fabric_count(bed.fabric, FABRIC_IO_FLUSH);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     assert_int_equal(disk_fabric_count(bed.fabric, FABRIC_IO_FLUSH), before);
     media_tick(bed.media);
     media_bed_settle(&bed);
@@ -95,25 +61,23 @@ static void without_durability_only_the_journal_flushes(void **state)
     bed.init.durability = MEDIA_NONE;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
     const uint64_t before = disk_fabric_count(bed.fabric, FABRIC_IO_FLUSH);
-    put(0, 5000);
-    put(0, 6000);
+    media_bed_save(&bed, 0, 5000);
+    media_bed_save(&bed, 0, 6000);
     media_tick(bed.media);
     media_bed_settle(&bed);
     assert_int_equal(disk_fabric_count(bed.fabric, FABRIC_IO_FLUSH), before);
-    assert_int_equal(counts().used, 8192);
-    open_again(); /* the system has what the server had */
+    assert_int_equal(media_bed_counts(&bed).used, 8192);
+    media_bed_again(&bed); /* the system has what the server had */
     assert_int_equal(bed.keys[0].entry->length, 6000);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_batch_shares_its_flush),
-        TEST(an_acknowledged_save_survives_a_cut_at_once),
-        TEST(by_interval_the_tick_makes_durable),
-        TEST(without_durability_only_the_journal_flushes),
+        MEDIA_BED_TEST(a_batch_shares_its_flush),
+        MEDIA_BED_TEST(an_acknowledged_save_survives_a_cut_at_once),
+        MEDIA_BED_TEST(by_interval_the_tick_makes_durable),
+        MEDIA_BED_TEST(without_durability_only_the_journal_flushes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,48 +12,14 @@
 
 static struct media_bed bed;
 
-static int up(void **state)
-{
-    (void)state;
-    media_bed_up(&bed, 5, NULL);
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    media_bed_down(&bed);
-    return 0;
-}
-
-static void open_again(void)
-{
-    media_bed_kill(&bed);
-    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-}
-
-static struct media_counts counts(void)
-{
-    struct media_counts n;
-    media_counts(bed.media, &n);
-    return n;
-}
-
-static void put(unsigned key, uint64_t length)
-{
-    assert_int_equal(media_bed_put(&bed, key, length), FABRIC_OK);
-    media_bed_settle(&bed);
-    assert_false(bed.keys[key].busy);
-}
-
 static const struct media_super super = {.half_pages = MEDIA_HALF_MIN};
 
 static void make(void)
 {
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
-    put(1, 9000);
-    open_again(); /* from here on they are known to be durable */
+    media_bed_save(&bed, 0, 5000);
+    media_bed_save(&bed, 1, 9000);
+    media_bed_again(&bed); /* from here on they are known to be durable */
     media_bed_kill(&bed);
 }
 
@@ -105,7 +71,7 @@ static void one_damaged_superblock_is_mended_from_the_other(void **state)
             media_bed_peek(&bed, copy * MEDIA_PAGE, before, MEDIA_PAGE);
             media_bed_flip(&bed, copy * MEDIA_PAGE + at);
             assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-            assert_true(counts().damaged >= 1);
+            assert_true(media_bed_counts(&bed).damaged >= 1);
             media_bed_kill(&bed);
             media_bed_peek(&bed, copy * MEDIA_PAGE, after, MEDIA_PAGE);
             assert_memory_equal(before, after, MEDIA_PAGE);
@@ -153,7 +119,7 @@ static void a_shorter_file_serves_what_is_left(void **state)
     media_bed_shorten(&bed, media_data_offset(&super) + 8192 + 100);
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
     assert_int_equal(bed.wrong, 1);
-    assert_int_equal(counts().checksums, 1);
+    assert_int_equal(media_bed_counts(&bed).checksums, 1);
     assert_non_null(strstr(media_detail(bed.media), "shorter"));
     assert_int_equal(media_bed_get(&bed, 0), FABRIC_OK);
     media_bed_kill(&bed);
@@ -201,7 +167,7 @@ static void a_cut_while_it_is_made_leaves_a_store_or_none(void **state)
             media_event(bed.media, &done);
         media_bed_power_cut(&bed);
         assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-        put(0, 5000);
+        media_bed_save(&bed, 0, 5000);
     }
 }
 
@@ -217,28 +183,26 @@ static void a_device_is_laid_out_in_place(void **state)
     refused(ERR_MEDIA_FAILED, "holds no store");
     bed.init.makes = true;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     bed.init.makes = false;
-    open_again();
+    media_bed_again(&bed);
     assert_int_equal(media_bed_get(&bed, 0), FABRIC_OK);
-    assert_int_equal(counts().capacity, sizeof blank - media_data_offset(&super));
+    assert_int_equal(media_bed_counts(&bed).capacity, sizeof blank - media_data_offset(&super));
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_that_another_has_open_is_refused),
-        TEST(one_of_a_later_version_is_refused),
-        TEST(one_damaged_superblock_is_mended_from_the_other),
-        TEST(without_superblocks_it_is_refused),
-        TEST(another_place_in_the_plan_is_refused),
-        TEST(without_heads_of_the_journal_it_is_refused),
-        TEST(a_shorter_file_serves_what_is_left),
-        TEST(what_cannot_be_made_is_refused),
-        TEST(a_cut_while_it_is_made_leaves_a_store_or_none),
-        TEST(a_device_is_laid_out_in_place),
+        MEDIA_BED_TEST(one_that_another_has_open_is_refused),
+        MEDIA_BED_TEST(one_of_a_later_version_is_refused),
+        MEDIA_BED_TEST(one_damaged_superblock_is_mended_from_the_other),
+        MEDIA_BED_TEST(without_superblocks_it_is_refused),
+        MEDIA_BED_TEST(another_place_in_the_plan_is_refused),
+        MEDIA_BED_TEST(without_heads_of_the_journal_it_is_refused),
+        MEDIA_BED_TEST(a_shorter_file_serves_what_is_left),
+        MEDIA_BED_TEST(what_cannot_be_made_is_refused),
+        MEDIA_BED_TEST(a_cut_while_it_is_made_leaves_a_store_or_none),
+        MEDIA_BED_TEST(a_device_is_laid_out_in_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,48 +12,14 @@
 
 static struct media_bed bed;
 
-static int up(void **state)
-{
-    (void)state;
-    media_bed_up(&bed, 5, NULL);
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    media_bed_down(&bed);
-    return 0;
-}
-
-static void open_again(void)
-{
-    media_bed_kill(&bed);
-    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-}
-
-static struct media_counts counts(void)
-{
-    struct media_counts n;
-    media_counts(bed.media, &n);
-    return n;
-}
-
-static void put(unsigned key, uint64_t length)
-{
-    assert_int_equal(media_bed_put(&bed, key, length), FABRIC_OK);
-    media_bed_settle(&bed);
-    assert_false(bed.keys[key].busy);
-}
-
 static void a_flipped_bit_costs_no_more_than_its_block(void **state)
 {
     (void)state;
     bed.init.size = 1u << 20;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
     for (unsigned key = 0; key < 6; key++)
-        put(key, 5000 + 1000 * key);
-    open_again(); /* from here on they are known to be durable */
+        media_bed_save(&bed, key, 5000 + 1000 * key);
+    media_bed_again(&bed); /* from here on they are known to be durable */
     media_bed_kill(&bed);
     unsigned bad = 0;
     static uint8_t image[1u << 20];
@@ -64,7 +30,7 @@ static void a_flipped_bit_costs_no_more_than_its_block(void **state)
         media_bed_flip(&bed, at);
         assert_int_equal(media_bed_open(&bed), FABRIC_OK);
         assert_int_equal(bed.lost, 0);
-        assert_true(bed.wrong <= 1 && bed.wrong == counts().checksums);
+        assert_true(bed.wrong <= 1 && bed.wrong == media_bed_counts(&bed).checksums);
         bad += bed.wrong > 0;
         media_bed_kill(&bed);
         media_bed_poke(&bed, 0, image, sizeof image);
@@ -78,11 +44,11 @@ static void a_record_that_was_not_known_durable_is_verified(void **state)
     const struct media_super super = {.half_pages = MEDIA_HALF_MIN};
     bed.init.durability = MEDIA_INTERVAL;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     media_tick(bed.media);
     media_bed_settle(&bed);
-    put(0, 6000);
-    put(1, 7000);
+    media_bed_save(&bed, 0, 6000);
+    media_bed_save(&bed, 1, 7000);
     const uint64_t at = media_data_offset(&super) + bed.keys[0].entry->offset;
     media_bed_kill(&bed); /* the page cache stays */
     media_bed_flip(&bed, at);
@@ -90,11 +56,11 @@ static void a_record_that_was_not_known_durable_is_verified(void **state)
     bed.keys[0].length[0] = 5000;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
     assert_int_equal(bed.lost + bed.wrong, 0);
-    assert_int_equal(counts().torn, 1);
+    assert_int_equal(media_bed_counts(&bed).torn, 1);
     assert_int_equal(bed.keys[0].entry->length, 5000);
     assert_int_equal(bed.keys[1].entry->length, 7000);
-    open_again(); /* what was dropped stays so */
-    assert_int_equal(counts().torn, 0);
+    media_bed_again(&bed); /* what was dropped stays so */
+    assert_int_equal(media_bed_counts(&bed).torn, 0);
     assert_int_equal(bed.keys[0].entry->length, 5000);
 }
 
@@ -117,7 +83,7 @@ static void a_disk_that_cannot_be_read_is_refused(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     media_bed_kill(&bed);
     bed.fabric = disk_fabric_new(bed.sim, bed.disk);
     bed.init.fabric = disk_fabric_head(bed.fabric);
@@ -130,19 +96,17 @@ static void a_disk_that_cannot_be_read_is_refused(void **state)
     assert_true(bed.opened);
     assert_int_equal(bed.error, ERR_MEDIA_FAILED);
     disk_set_error(bed.disk, false);
-    open_again();
+    media_bed_again(&bed);
     assert_int_equal(bed.lost + bed.wrong, 0);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_flipped_bit_costs_no_more_than_its_block),
-        TEST(a_record_that_was_not_known_durable_is_verified),
-        TEST(every_cut_of_a_workload_leaves_what_was_promised),
-        TEST(a_disk_that_cannot_be_read_is_refused),
+        MEDIA_BED_TEST(a_flipped_bit_costs_no_more_than_its_block),
+        MEDIA_BED_TEST(a_record_that_was_not_known_durable_is_verified),
+        MEDIA_BED_TEST(every_cut_of_a_workload_leaves_what_was_promised),
+        MEDIA_BED_TEST(a_disk_that_cannot_be_read_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,51 +12,17 @@
 
 static struct media_bed bed;
 
-static int up(void **state)
-{
-    (void)state;
-    media_bed_up(&bed, 5, NULL);
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    media_bed_down(&bed);
-    return 0;
-}
-
-static void open_again(void)
-{
-    media_bed_kill(&bed);
-    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-}
-
-static struct media_counts counts(void)
-{
-    struct media_counts n;
-    media_counts(bed.media, &n);
-    return n;
-}
-
-static void put(unsigned key, uint64_t length)
-{
-    assert_int_equal(media_bed_put(&bed, key, length), FABRIC_OK);
-    media_bed_settle(&bed);
-    assert_false(bed.keys[key].busy);
-}
-
 static void what_was_saved_is_loaded(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 1);
-    put(1, 4096);
-    put(2, MEDIA_BED_ROOM); /* four requests */
+    media_bed_save(&bed, 0, 1);
+    media_bed_save(&bed, 1, 4096);
+    media_bed_save(&bed, 2, MEDIA_BED_ROOM); /* four requests */
     for (unsigned key = 0; key < 3; key++)
         assert_int_equal(media_bed_get(&bed, key), FABRIC_OK);
-    assert_int_equal(counts().blocks, 3);
-    assert_int_equal(counts().used, 2 * 4096 + MEDIA_BED_ROOM);
+    assert_int_equal(media_bed_counts(&bed).blocks, 3);
+    assert_int_equal(media_bed_counts(&bed).used, 2 * 4096 + MEDIA_BED_ROOM);
     assert_int_equal(bed.wrong, 0);
 }
 
@@ -64,15 +30,15 @@ static void what_was_saved_is_there_again(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
-    put(1, 70);
-    put(0, 9000);
-    open_again(); /* which compares them */
+    media_bed_save(&bed, 0, 5000);
+    media_bed_save(&bed, 1, 70);
+    media_bed_save(&bed, 0, 9000);
+    media_bed_again(&bed); /* which compares them */
     assert_non_null(bed.keys[0].entry);
     assert_int_equal(bed.keys[0].entry->length, 9000);
     assert_int_equal(bed.keys[0].entry->maker, 1);
-    assert_int_equal(counts().blocks, 2);
-    assert_int_equal(counts().used, 3 * 4096 + 4096);
+    assert_int_equal(media_bed_counts(&bed).blocks, 2);
+    assert_int_equal(media_bed_counts(&bed).used, 3 * 4096 + 4096);
     assert_int_equal(bed.lost + bed.wrong, 0);
 }
 
@@ -80,21 +46,21 @@ static void what_was_removed_is_gone_and_its_room_free(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     assert_int_equal(media_bed_remove(&bed, 0), FABRIC_OK);
     media_bed_settle(&bed);
     assert_int_equal(bed.removed, 1);
-    assert_int_equal(counts().used, 0);
+    assert_int_equal(media_bed_counts(&bed).used, 0);
     media_bed_power_cut(&bed);
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    assert_int_equal(counts().blocks, 0);
+    assert_int_equal(media_bed_counts(&bed).blocks, 0);
 }
 
 static void bytes_that_changed_are_not_given_out(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     const struct media_super super = {.half_pages = MEDIA_HALF_MIN};
     const uint64_t at = media_data_offset(&super) + bed.keys[0].entry->offset;
     struct fabric_io io = {.op = FABRIC_IO_OPEN, .path = MEDIA_BED_PATH};
@@ -107,7 +73,7 @@ static void bytes_that_changed_are_not_given_out(void **state)
     fabric_io_submit(disk_fabric_head(bed.fabric), &io);
     assert_true(disk_fabric_wait(bed.fabric, &done));
     assert_int_equal(media_bed_get(&bed, 0), ERR_CHECKSUM);
-    assert_int_equal(counts().checksums, 1);
+    assert_int_equal(media_bed_counts(&bed).checksums, 1);
 }
 
 static void a_full_medium_refuses_and_gives_nothing_up(void **state)
@@ -115,17 +81,17 @@ static void a_full_medium_refuses_and_gives_nothing_up(void **state)
     (void)state;
     bed.init.size = 1u << 20;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    const uint64_t capacity = counts().capacity;
+    const uint64_t capacity = media_bed_counts(&bed).capacity;
     uint64_t used = 0;
     for (unsigned key = 0; key < 7; key++, used += MEDIA_BED_ROOM)
-        put(key, MEDIA_BED_ROOM);
+        media_bed_save(&bed, key, MEDIA_BED_ROOM);
     assert_true(capacity - used < MEDIA_BED_ROOM);
     assert_false(media_fits(bed.media, MEDIA_BED_ROOM, 2));
     assert_int_equal(media_bed_put(&bed, 7, MEDIA_BED_ROOM), ERR_STORE_FULL);
     assert_int_equal(media_bed_remove(&bed, 0), FABRIC_OK);
     assert_true(media_frees(bed.media));
     media_bed_settle(&bed);
-    put(7, MEDIA_BED_ROOM);
+    media_bed_save(&bed, 7, MEDIA_BED_ROOM);
     for (unsigned key = 1; key < 8; key++)
         assert_int_equal(media_bed_get(&bed, key), FABRIC_OK);
 }
@@ -134,15 +100,15 @@ static void a_disk_without_room_fails_the_save_alone(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     disk_set_full(bed.disk, true);
     assert_int_equal(media_bed_put(&bed, 1, 5000), FABRIC_OK);
     media_bed_settle(&bed);
     assert_null(bed.keys[1].entry);
     assert_true(media_is_online(bed.media));
-    assert_int_equal(counts().used, 2 * 4096);
+    assert_int_equal(media_bed_counts(&bed).used, 2 * 4096);
     disk_set_full(bed.disk, false);
-    put(1, 5000);
+    media_bed_save(&bed, 1, 5000);
     assert_int_equal(media_bed_get(&bed, 1), FABRIC_OK);
 }
 
@@ -150,7 +116,7 @@ static void a_medium_that_fails_is_out_and_ends_what_was_under_way(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     assert_int_equal(media_bed_put(&bed, 1, 5000), FABRIC_OK);
     assert_int_equal(media_bed_put(&bed, 2, MEDIA_BED_ROOM), FABRIC_OK);
     disk_set_error(bed.disk, true);
@@ -165,7 +131,7 @@ static void a_medium_that_fails_is_out_and_ends_what_was_under_way(void **state)
     assert_int_equal(media_bed_get(&bed, 0), ERR_MEDIA_FAILED);
     disk_set_error(bed.disk, false);
     bed.keys[1].maybe = bed.keys[2].maybe = 0;
-    open_again();
+    media_bed_again(&bed);
     assert_int_equal(media_bed_get(&bed, 0), FABRIC_OK);
 }
 
@@ -173,7 +139,7 @@ static void reads_that_fail_one_after_the_other_put_it_out(void **state)
 {
     (void)state;
     assert_int_equal(media_bed_open(&bed), FABRIC_OK);
-    put(0, 5000);
+    media_bed_save(&bed, 0, 5000);
     disk_set_error(bed.disk, true);
     for (unsigned i = 0; i < 7; i++) {
         assert_int_equal(media_bed_get(&bed, 0), ERR_MEDIA_FAILED);
@@ -214,21 +180,19 @@ static void closing_in_the_middle_leaks_and_breaks_nothing(void **state)
     assert_int_equal(bed.lost + bed.wrong, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_was_saved_is_loaded),
-        TEST(what_was_saved_is_there_again),
-        TEST(what_was_removed_is_gone_and_its_room_free),
-        TEST(bytes_that_changed_are_not_given_out),
-        TEST(a_full_medium_refuses_and_gives_nothing_up),
-        TEST(a_disk_without_room_fails_the_save_alone),
-        TEST(a_medium_that_fails_is_out_and_ends_what_was_under_way),
-        TEST(reads_that_fail_one_after_the_other_put_it_out),
-        TEST(a_request_without_room_in_the_queue_is_sent_again),
-        TEST(closing_in_the_middle_leaks_and_breaks_nothing),
+        MEDIA_BED_TEST(what_was_saved_is_loaded),
+        MEDIA_BED_TEST(what_was_saved_is_there_again),
+        MEDIA_BED_TEST(what_was_removed_is_gone_and_its_room_free),
+        MEDIA_BED_TEST(bytes_that_changed_are_not_given_out),
+        MEDIA_BED_TEST(a_full_medium_refuses_and_gives_nothing_up),
+        MEDIA_BED_TEST(a_disk_without_room_fails_the_save_alone),
+        MEDIA_BED_TEST(a_medium_that_fails_is_out_and_ends_what_was_under_way),
+        MEDIA_BED_TEST(reads_that_fail_one_after_the_other_put_it_out),
+        MEDIA_BED_TEST(a_request_without_room_in_the_queue_is_sent_again),
+        MEDIA_BED_TEST(closing_in_the_middle_leaks_and_breaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
