@@ -17,7 +17,6 @@
 
 #include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/daemon.h"
-#include "fabric_sim/simfabric/tree.h"
 #include "src/fabric/planted.h"
 
 #define UP_WAIT UINT64_C(3000000000) /* ns */
@@ -44,27 +43,19 @@ static bool is_settled(void *context)
     return active == cabled || daemon_now(daemon) >= UP_WAIT;
 }
 
-/* The folder is made, or taken over from a fabric that was killed. */
 static bool claim(const struct instance *instance)
 {
     assert(instance);
-    pid_t runner = instance_is_there(instance) ? instance_runner(instance) : 0;
-    if (runner) {
+    if (instance_claim(instance))
+        return true;
+    if (errno == EBUSY)
         simfabric_complain(ERR_EXISTS,
                            "fabric '%s' is up already, run by process %ld; end it with `simfabric "
                            "down --name %s` or choose another --name",
-                           instance->name, (long)runner, instance->name);
-        return false;
-    }
-    if (instance_is_there(instance) && !instance_clean(instance)) {
-        simfabric_complain(ERR_ACCESS_DENIED, "%s: what a killed fabric left cannot be removed: %s",
-                           instance->folder, strerror(errno));
-        return false;
-    }
-    if (instance_make(instance) && instance_write(instance, getpid()))
-        return true;
-    simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", instance->folder,
-                       strerror(errno));
+                           instance->name, (long)instance_runner(instance), instance->name);
+    else
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be made: %s", instance->folder,
+                           strerror(errno));
     return false;
 }
 
@@ -112,7 +103,7 @@ static int run(const struct simfabric_up *up, int ready)
 static int run_and_clean(const struct simfabric_up *up, int ready)
 {
     int status = run(up, ready);
-    (void)tree_delete(up->instance->folder);
+    (void)instance_end(up->instance);
     return status;
 }
 
@@ -171,7 +162,7 @@ int simfabric_up(const struct simfabric_up *up)
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
     if (child < 0) {
         simfabric_complain(ERR_INTERNAL, "no process can be made: %s", strerror(errno));
-        (void)tree_delete(up->instance->folder);
+        (void)instance_end(up->instance);
         return SIMFABRIC_INTERNAL;
     }
     if (child == 0) {
@@ -181,7 +172,7 @@ int simfabric_up(const struct simfabric_up *up)
             _exit(SIMFABRIC_INTERNAL);
         int status = run(up, ends[1]);
         if (status == SIMFABRIC_DONE)
-            (void)tree_delete(up->instance->folder);
+            (void)instance_end(up->instance);
         exit(status);
     }
     close(ends[1]);

@@ -3,9 +3,11 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -54,23 +56,7 @@ bool instance_at(struct instance *instance, const char *name, const char *runtim
     return strlen(instance->socket) < sizeof(address.sun_path);
 }
 
-bool instance_make(const struct instance *instance)
-{
-    char base[INSTANCE_PATH];
-    struct stat status;
-    snprintf(base, sizeof(base), "%s", instance->folder);
-    *strrchr(base, '/') = '\0';
-    if (mkdir(base, 0700) != 0 && errno != EEXIST)
-        return false;
-    /* In a folder of somebody else, such as one in /tmp, nothing is safe. */
-    if (lstat(base, &status) != 0)
-        return false;
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022)) {
-        errno = EPERM;
-        return false;
-    }
-    return mkdir(instance->folder, 0700) == 0;
-}
+/* ------------------------------------------------------------------ who runs it */
 
 /* Field 22 of /proc/PID/stat; 0 when there is no such process. */
 static unsigned long long start_time(pid_t pid)
@@ -97,12 +83,14 @@ static unsigned long long start_time(pid_t pid)
 
 bool instance_write(const struct instance *instance, pid_t pid)
 {
+    char fresh[sizeof(instance->record) + 4];
     assert(instance && pid > 0);
-    FILE *file = fopen(instance->record, "we");
+    snprintf(fresh, sizeof(fresh), "%s.new", instance->record);
+    FILE *file = fopen(fresh, "we");
     if (!file)
         return false;
     bool written = fprintf(file, "%ld %llu\n", (long)pid, start_time(pid)) > 0;
-    return fclose(file) == 0 && written;
+    return fclose(file) == 0 && written && rename(fresh, instance->record) == 0;
 }
 
 pid_t instance_runner(const struct instance *instance)
@@ -129,7 +117,55 @@ bool instance_is_there(const struct instance *instance)
     return lstat(instance->folder, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-bool instance_clean(const struct instance *instance)
+/* ------------------------------------------------------------------ making and removing */
+
+static void name_base(const struct instance *instance, char *out)
+{
+    snprintf(out, INSTANCE_PATH, "%s", instance->folder);
+    *strrchr(out, '/') = '\0';
+}
+
+static bool make_base(const char *base)
+{
+    struct stat status;
+    if (mkdir(base, 0700) != 0 && errno != EEXIST)
+        return false;
+    /* In a folder of somebody else, such as one in /tmp, nothing is safe. */
+    if (lstat(base, &status) != 0)
+        return false;
+    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 022)) {
+        errno = EPERM;
+        return false;
+    }
+    return true;
+}
+
+/* Until the descriptor is closed no other command makes or removes a fabric: one that looked who
+ * runs it acts on what it saw. -1, errno says why. */
+static int hold(const char *base)
+{
+    int fd = open(base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    while (fd >= 0 && !PLANTED(simfabric_claims_unheld) && flock(fd, LOCK_EX) != 0) {
+        if (errno == EINTR)
+            continue;
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    return fd;
+}
+
+static bool let_go(int held, bool done)
+{
+    int error = errno;
+    if (held >= 0)
+        close(held);
+    errno = error;
+    return done;
+}
+
+static bool remove_dead(const struct instance *instance)
 {
     assert(strstr(instance->folder, "/simfabric"));
     if (instance_runner(instance) != 0 && !PLANTED(simfabric_cleans_the_living)) {
@@ -137,6 +173,31 @@ bool instance_clean(const struct instance *instance)
         return false;
     }
     return tree_delete(instance->folder);
+}
+
+bool instance_claim(const struct instance *instance)
+{
+    char base[INSTANCE_PATH];
+    name_base(instance, base);
+    int held = make_base(base) ? hold(base) : -1;
+    return let_go(held, held >= 0 && remove_dead(instance) && mkdir(instance->folder, 0700) == 0 &&
+                            instance_write(instance, getpid()));
+}
+
+bool instance_clean(const struct instance *instance)
+{
+    char base[INSTANCE_PATH];
+    name_base(instance, base);
+    int held = hold(base);
+    return let_go(held, held >= 0 && remove_dead(instance));
+}
+
+bool instance_end(const struct instance *instance)
+{
+    char base[INSTANCE_PATH];
+    name_base(instance, base);
+    assert(strstr(instance->folder, "/simfabric"));
+    return let_go(hold(base), tree_delete(instance->folder));
 }
 
 bool instance_tree(const struct instance *instance, const char *node, char *out, size_t size)

@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fabric_sim/simfabric/instance.h"
@@ -55,21 +57,23 @@ static void a_fabric_is_run_by_the_process_that_was_recorded(void **state)
     assert_true(instance_at(&instance, "one", *state));
     assert_false(instance_is_there(&instance));
     assert_int_equal(instance_runner(&instance), 0);
-    assert_true(instance_make(&instance));
+    assert_true(instance_claim(&instance));
     assert_true(instance_is_there(&instance));
-    assert_false(instance_make(&instance));
-    assert_int_equal(errno, EEXIST);
-    assert_true(instance_write(&instance, getpid()));
+    assert_false(instance_claim(&instance));
+    assert_int_equal(errno, EBUSY);
     assert_int_equal(instance_runner(&instance), getpid());
     assert_false(instance_clean(&instance)); /* it lives */
+    assert_int_equal(errno, EBUSY);
     assert_true(instance_is_there(&instance));
+    assert_true(instance_end(&instance));
+    assert_false(instance_is_there(&instance));
 }
 
 static void a_number_with_another_start_is_a_stranger(void **state)
 {
     struct instance instance;
     assert_true(instance_at(&instance, "one", *state));
-    assert_true(instance_make(&instance));
+    assert_true(instance_claim(&instance));
     put_record(&instance, getpid(), "1");
     assert_int_equal(instance_runner(&instance), 0);
     put_record(&instance, 0, "0");
@@ -87,7 +91,7 @@ static void clean_up_leaves_what_is_beside_it(void **state)
     struct stat status;
     assert_true(instance_at(&one, "one", *state));
     assert_true(instance_at(&two, "two", *state));
-    assert_true(instance_make(&one) && instance_make(&two));
+    assert_true(instance_claim(&one) && instance_claim(&two));
     snprintf(path, sizeof(path), "%s/link", one.folder);
     assert_int_equal(symlink(two.folder, path), 0); /* is removed, not followed */
     put_record(&one, 0, "0");
@@ -105,8 +109,47 @@ static void a_runtime_folder_that_others_write_is_not_used(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(chmod(path, 0777), 0);
     assert_true(instance_at(&instance, "one", *state));
-    assert_false(instance_make(&instance));
+    assert_false(instance_claim(&instance));
     assert_int_equal(errno, EPERM);
+}
+
+/* Claims the name and gives it back again and again; the exit status of the process. */
+static int contend(const struct instance *instance, const char *mark)
+{
+    for (int i = 0; i < 300; i++) {
+        if (!instance_claim(instance)) {
+            if (errno != EBUSY)
+                return 1;
+            continue;
+        }
+        int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd < 0 || close(fd) != 0 || unlink(mark) != 0)
+            return 2; /* another process runs it too */
+        if (instance_runner(instance) != getpid() || !instance_end(instance))
+            return 3;
+    }
+    return 0;
+}
+
+static void of_processes_that_claim_a_name_at_once_one_has_it(void **state)
+{
+    struct instance instance;
+    pid_t children[4];
+    char mark[96];
+    int status;
+    assert_true(instance_at(&instance, "one", *state));
+    snprintf(mark, sizeof(mark), "%s/mark", (const char *)*state);
+    for (size_t i = 0; i < 4; i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0)
+            _exit(contend(&instance, mark));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
 }
 
 int main(void)
@@ -118,6 +161,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_number_with_another_start_is_a_stranger, setup, teardown),
         cmocka_unit_test_setup_teardown(clean_up_leaves_what_is_beside_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_processes_that_claim_a_name_at_once_one_has_it, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_runtime_folder_that_others_write_is_not_used, setup,
                                         teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
