@@ -33,20 +33,6 @@ uint64_t daemon_now(const struct daemon *daemon)
 
 /* ------------------------------------------------------------------ trees */
 
-/* A number that changes when what the tree of a host shows may have changed. */
-static uint64_t shown_state(const struct sysfs_view *view)
-{
-    uint64_t sum = view->device_count;
-    for (size_t i = 0; i < view->device_count; i++) {
-        for (uint8_t j = 0; j < view->devices[i].port_count; j++) {
-            const struct sysfs_port *port = &view->devices[i].ports[j];
-            sum = sum * 31 + port->info->attributes_epoch;
-            sum = sum * 31 + port->ipoib_waits;
-        }
-    }
-    return sum | 1;
-}
-
 static bool render(struct daemon *daemon, size_t index)
 {
     assert(index < sim_host_count(sim_testbed_world(daemon->service->tb)));
@@ -54,7 +40,7 @@ static bool render(struct daemon *daemon, size_t index)
     char folder[FABRIC_PATH_MAX];
     struct sysfs_view view;
     struct sysfs_device *devices = sim_host_sysfs(host, &view);
-    uint64_t state = shown_state(&view);
+    uint64_t state = tree_state(&view);
     bool done = true;
     if (state != daemon->shown[index])
         done = instance_tree(daemon->instance, view.node, folder, sizeof(folder)) &&

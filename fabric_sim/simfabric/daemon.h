@@ -14,7 +14,7 @@ struct daemon {
     const struct instance *instance;
     int epoll, listener, signals;
     uint64_t start;  /* of the world, on the clock CLOCK_MONOTONIC; ns */
-    uint64_t *shown; /* by host: the state of its ports that its tree shows */
+    uint64_t *shown; /* by host: what its tree shows, as tree_state says it */
     uint64_t looked; /* when the trees were last compared with the ports */
     bool crowded;    /* no descriptor for another client: nobody is let in for now */
     bool stop;

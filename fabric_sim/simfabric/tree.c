@@ -119,6 +119,20 @@ bool tree_render(const struct sysfs_view *view, const char *folder)
     return render(view, &top, 0);
 }
 
+uint64_t tree_state(const struct sysfs_view *view)
+{
+    assert(view);
+    uint64_t sum = view->device_count;
+    for (size_t i = 0; i < view->device_count; i++) {
+        for (uint8_t j = 0; j < view->devices[i].port_count; j++) {
+            const struct sysfs_port *port = &view->devices[i].ports[j];
+            sum = sum * 31 + port->info->attributes_epoch;
+            sum = sum * 31 + (PLANTED(simfabric_carrier_unseen) ? 0 : port->ipoib_waits);
+        }
+    }
+    return sum << 1 | 1;
+}
+
 static int drop(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status;

@@ -13,6 +13,8 @@
  * file. Device files are those of the null device, which stands in for them (exec.h). False, errno
  * says why, when a file could not be written. */
 bool tree_render(const struct sysfs_view *view, const char *folder);
+/* A number that changes when what the tree shows may have changed; never 0. */
+uint64_t tree_state(const struct sysfs_view *view);
 /* Removes a folder and all below it, following no link. False when something stays. */
 bool tree_delete(const char *folder);
 

@@ -127,6 +127,22 @@ static void a_tree_that_cannot_be_written_is_told(void **state)
     assert_true(tree_render(&b->view, b->tree)); /* a node without devices has a tree too */
 }
 
+static void whatever_a_port_shows_changes_the_state_of_the_tree(void **state)
+{
+    struct bench *b = *state;
+    for (uint32_t epoch = 1; epoch < 5; epoch++) {
+        b->info.attributes_epoch = epoch;
+        b->port.ipoib_waits = true;
+        const uint64_t waits = tree_state(&b->view);
+        assert_true(waits != 0);
+        b->port.ipoib_waits = false;
+        const uint64_t joined = tree_state(&b->view);
+        assert_true(joined != waits);
+        b->info.attributes_epoch = epoch + 1;
+        assert_true(tree_state(&b->view) != joined);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -134,6 +150,7 @@ int main(void)
                                        TEST(the_device_file_has_the_number_of_the_null_device),
                                        TEST(a_change_replaces_its_files_and_leaves_the_others),
                                        TEST(an_entry_that_cannot_be_read_has_no_file),
+                                       TEST(whatever_a_port_shows_changes_the_state_of_the_tree),
                                        TEST(a_tree_that_cannot_be_written_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
