@@ -5,8 +5,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "src/fabric/planted.h"
@@ -87,4 +89,47 @@ bool outbox_flush(struct outbox *outbox)
         memmove(outbox->waiting, outbox->waiting + done, outbox->length - done);
     outbox->length -= done;
     return outbox->length > 0;
+}
+
+/* Moves the records that stay to the front; their bytes. */
+static size_t sift(uint8_t *bytes, size_t length, size_t size, uint64_t first)
+{
+    size_t kept = 0;
+    uint64_t of;
+    assert(size >= sizeof(of));
+    for (size_t at = 0; at + size <= length; at += size) {
+        memcpy(&of, bytes + at, sizeof(of));
+        if (of == first && !PLANTED(simfabric_events_outlive))
+            continue;
+        memmove(bytes + kept, bytes + at, size);
+        kept += size;
+    }
+    return kept;
+}
+
+void outbox_drop(struct outbox *outbox, size_t size, uint64_t first)
+{
+    assert(outbox);
+    outbox->length = sift(outbox->waiting, outbox->length, size, first);
+}
+
+/* All records are taken out before any goes back: a pipe has room by pages, not by bytes. */
+void outbox_forget(int reading_end, size_t size, uint64_t first)
+{
+    char path[64];
+    int waiting = 0;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", reading_end);
+    /* Both ends, and a way to read that never waits, whatever the program's own descriptor does. */
+    int both = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (both < 0)
+        return;
+    bool some = ioctl(both, FIONREAD, &waiting) == 0 && waiting > 0;
+    uint8_t *bytes = some ? malloc((size_t)waiting) : NULL;
+    ssize_t length = bytes ? read(both, bytes, (size_t)waiting) : 0;
+    size_t kept = length > 0 ? sift(bytes, (size_t)length, size, first) : 0;
+    ssize_t put = kept > 0 ? write(both, bytes, kept) : 0;
+    assert(put == (ssize_t)kept); /* there is room: it was just taken out */
+    (void)put;
+    free(bytes);
+    close(both);
 }

@@ -25,4 +25,10 @@ bool outbox_put(struct outbox *outbox, const void *record, size_t size);
 /* Tries again. Both return whether something waits now. */
 bool outbox_flush(struct outbox *outbox);
 
+/* Records of `size` bytes whose first 8 bytes are `first` are gone, the others stay in their order:
+ * those that wait here; and, for the reader, those in its pipe. Nobody may put or flush meanwhile,
+ * others may read. */
+void outbox_drop(struct outbox *outbox, size_t size, uint64_t first);
+void outbox_forget(int reading_end, size_t size, uint64_t first);
+
 #endif

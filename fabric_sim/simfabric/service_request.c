@@ -104,6 +104,18 @@ void service_end_object(struct service *service, struct hca *hca, struct object 
     objects_drop(&service->objects, object);
 }
 
+/* No record names it any more: its program knows it by the cookie, which may be given again. */
+static void forget_events(const struct call *call, const struct object *object)
+{
+    const struct objects *objects = &call->service->objects;
+    struct object *completions = objects_get(objects, object->channel);
+    struct object *async = objects_get(objects, call->client->async);
+    if (completions)
+        outbox_drop(&completions->outbox, sizeof(struct protocol_completion), object->cookie);
+    if (async && object->cookie)
+        outbox_drop(&async->outbox, sizeof(struct protocol_async), object->cookie);
+}
+
 static void destroy(const struct call *call, enum object_kind kind)
 {
     struct object *object = mine(call, call->request->u.handle, kind);
@@ -111,10 +123,12 @@ static void destroy(const struct call *call, enum object_kind kind)
         call->out->reply.error = EINVAL;
         return;
     }
-    if (end_at_device(call->hca, object) != FABRIC_OK)
+    if (end_at_device(call->hca, object) != FABRIC_OK) {
         call->out->reply.error = EBUSY;
-    else
-        objects_drop(&call->service->objects, object);
+        return;
+    }
+    forget_events(call, object);
+    objects_drop(&call->service->objects, object);
 }
 
 static void alloc_pd(const struct call *call)

@@ -185,12 +185,13 @@ struct ibv_cq *plugin_create_cq(struct ibv_context *context, int cqe,
 int plugin_destroy_cq(struct ibv_cq *cq)
 {
     struct plugin_cq *of = (struct plugin_cq *)cq;
-    int error = plugin_end(context_of_plugin(cq->context), PROTOCOL_DESTROY_CQ, of->handle);
+    struct plugin_context *context = context_of_plugin(cq->context);
+    int error = plugin_end(context, PROTOCOL_DESTROY_CQ, of->handle);
     if (error)
         return error;
     if (cq->channel)
-        events_forget(cq->channel->fd, sizeof(struct protocol_completion), cq);
-    events_forget(cq->context->async_fd, sizeof(struct protocol_async), cq);
+        events_forget(context, cq->channel->fd, sizeof(struct protocol_completion), cq);
+    events_forget(context, cq->context->async_fd, sizeof(struct protocol_async), cq);
     events_await(&cq->mutex, &cq->cond, &cq->comp_events_completed, &of->reported);
     free(of);
     return 0;
@@ -250,10 +251,11 @@ int plugin_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
 int plugin_destroy_srq(struct ibv_srq *srq)
 {
     struct plugin_srq *of = (struct plugin_srq *)srq;
-    int error = plugin_end(context_of_plugin(srq->context), PROTOCOL_DESTROY_SRQ, of->handle);
+    struct plugin_context *context = context_of_plugin(srq->context);
+    int error = plugin_end(context, PROTOCOL_DESTROY_SRQ, of->handle);
     if (error)
         return error;
-    events_forget(srq->context->async_fd, sizeof(struct protocol_async), srq);
+    events_forget(context, srq->context->async_fd, sizeof(struct protocol_async), srq);
     events_await(&srq->mutex, &srq->cond, &srq->events_completed, &of->reported);
     free(of);
     return 0;

@@ -4,15 +4,9 @@
  * destroyed must not be read any more, and what was read must have been acknowledged
  * (ibv_destroy_cq(3), ibv_get_async_event(3)).
  */
-#define _GNU_SOURCE /* O_CLOEXEC with open */
 #include <assert.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "fabric_sim/simfabric/outbox.h"
 #include "fabric_sim/verbs/plugin.h"
 
 _Static_assert((int)FABRIC_ASYNC_CQ_ERR == IBV_EVENT_CQ_ERR, "one numbering of events");
@@ -32,34 +26,14 @@ uint32_t channel_handle(struct plugin_context *context, const struct ibv_comp_ch
     return handle;
 }
 
-/* The writing end of the pipe that `fd` reads. */
-static int reopen(int fd)
+/* The daemon puts records into pipes with the lock held. */
+void events_forget(const struct plugin_context *context, int fd, size_t record, const void *object)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    return open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-}
-
-/* As many records as are there now go once round: read, and written again unless forgotten. */
-void events_forget(int fd, size_t record, const void *object)
-{
-    const uint64_t cookie = (uint64_t)(uintptr_t)object;
-    int waiting = 0;
-    uint8_t bytes[16];
-    uint64_t first;
-    assert(record <= sizeof(bytes));
-    if (ioctl(fd, FIONREAD, &waiting) != 0 || waiting <= 0)
+    assert(fd >= 0 && object);
+    if (!shared_lock(context->shared))
         return;
-    int back = reopen(fd);
-    for (; back >= 0 && waiting >= (int)record; waiting -= (int)record) {
-        if (read(fd, bytes, record) != (ssize_t)record)
-            break;
-        memcpy(&first, bytes, sizeof(first));
-        if (first != cookie)
-            (void)!write(back, bytes, record); /* there is room: it was just taken out */
-    }
-    if (back >= 0)
-        close(back);
+    outbox_forget(fd, record, (uint64_t)(uintptr_t)object);
+    shared_unlock(context->shared);
 }
 
 void events_await(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,

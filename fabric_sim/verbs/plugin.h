@@ -101,9 +101,8 @@ void hook_remove(struct plugin_context *context);
 
 /* ---- events.c */
 uint32_t channel_handle(struct plugin_context *context, const struct ibv_comp_channel *channel);
-/* Records of an object that is gone are taken out of a pipe that a program reads, the others stay
- * in their order. The object is named by the first 8 bytes. */
-void events_forget(int fd, size_t record, const void *object);
+/* Records of an object that ended at the daemon are taken out of a pipe that a program reads. */
+void events_forget(const struct plugin_context *context, int fd, size_t record, const void *object);
 void events_await(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
                   const atomic_uint *reported);
 void plugin_cq_event(struct ibv_cq *cq);

@@ -180,10 +180,11 @@ int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 int plugin_destroy_qp(struct ibv_qp *qp)
 {
     struct plugin_qp *of = (struct plugin_qp *)qp;
-    int error = plugin_end(context_of_plugin(qp->context), PROTOCOL_DESTROY_QP, of->handle);
+    struct plugin_context *context = context_of_plugin(qp->context);
+    int error = plugin_end(context, PROTOCOL_DESTROY_QP, of->handle);
     if (error)
         return error;
-    events_forget(qp->context->async_fd, sizeof(struct protocol_async), qp);
+    events_forget(context, qp->context->async_fd, sizeof(struct protocol_async), qp);
     events_await(&qp->mutex, &qp->cond, &qp->events_completed, &of->reported);
     batch_free(of->batch);
     pthread_cond_destroy(&qp->cond);

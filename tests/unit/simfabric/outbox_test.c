@@ -64,6 +64,36 @@ static void a_later_record_does_not_overtake(void **state)
     close(fd);
 }
 
+/* As full as a pipe gets, with more waiting behind it: of each third record nothing is read. */
+static void records_of_what_ended_are_taken_back_and_no_other(void **state)
+{
+    (void)state;
+    struct outbox outbox;
+    int fd;
+    uint64_t count = 0, record[2];
+    bool waits = false;
+    assert_true(outbox_open(&outbox, &fd));
+    for (int more = 0; more < 100; more += waits, count++) {
+        record[0] = count % 3;
+        record[1] = count;
+        waits = outbox_put(&outbox, record, sizeof(record));
+    }
+    outbox_drop(&outbox, sizeof(record), 1);
+    outbox_forget(fd, sizeof(record), 1);
+    while (outbox_flush(&outbox))
+        outbox_forget(fd, sizeof(record), 1);
+    for (uint64_t i = 0; i < count; i++) {
+        if (i % 3 == 1)
+            continue;
+        assert_int_equal(read(fd, record, sizeof(record)), sizeof(record));
+        assert_int_equal(record[1], i);
+    }
+    outbox_close(&outbox);
+    assert_int_equal(read(fd, record, sizeof(record)), 0);
+    outbox_forget(fd, sizeof(record), 1); /* nothing is there: it does not wait */
+    close(fd);
+}
+
 static void nobody_reads_any_more(void **state)
 {
     (void)state;
@@ -85,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_wait_in_order_for_a_reader_that_is_slow),
         cmocka_unit_test(a_later_record_does_not_overtake),
+        cmocka_unit_test(records_of_what_ended_are_taken_back_and_no_other),
         cmocka_unit_test(nobody_reads_any_more)};
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
