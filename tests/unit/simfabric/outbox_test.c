@@ -80,8 +80,10 @@ static void records_of_what_ended_are_taken_back_and_no_other(void **state)
     }
     outbox_drop(&outbox, sizeof(record), 1);
     outbox_forget(fd, sizeof(record), 1);
-    while (outbox_flush(&outbox))
+    for (int turn = 0; outbox_flush(&outbox); turn++) {
+        assert_true(turn < 10);
         outbox_forget(fd, sizeof(record), 1);
+    }
     for (uint64_t i = 0; i < count; i++) {
         if (i % 3 == 1)
             continue;

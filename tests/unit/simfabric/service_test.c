@@ -340,6 +340,22 @@ static void what_is_in_use_is_not_ended(void **state)
     assert_int_equal(end(b, user, PROTOCOL_DEALLOC_PD, user->pd), EINVAL);
 }
 
+static void events_of_what_is_ended_wait_no_longer(void **state)
+{
+    struct bench *b = *state;
+    struct user *user = &b->users[0];
+    make_all(b, user, "n1");
+    struct outbox *outbox = &objects_get(&b->service.objects, user->channel)->outbox;
+    const struct protocol_completion records[] = {{.cookie = 0xc1}, {.cookie = 0xc0}};
+    while (!outbox_put(outbox, &records[0], sizeof(records[0])))
+        continue;
+    assert_true(outbox_put(outbox, &records[1], sizeof(records[1])));
+    assert_int_equal(end(b, user, PROTOCOL_DESTROY_QP, user->qp), 0);
+    assert_int_equal(end(b, user, PROTOCOL_DESTROY_CQ, user->cq), 0); /* its cookie is 0xc0 */
+    assert_int_equal(outbox->length, sizeof(records[0]));
+    assert_memory_equal(outbox->waiting, &records[0], sizeof(records[0]));
+}
+
 static void a_device_is_opened_by_its_names_and_once_a_connection(void **state)
 {
     struct bench *b = *state;
@@ -447,6 +463,7 @@ int main(void)
         TEST(what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded),
         TEST(the_handles_of_another_program_are_no_handles),
         TEST(what_is_in_use_is_not_ended),
+        TEST(events_of_what_is_ended_wait_no_longer),
         TEST(a_device_is_opened_by_its_names_and_once_a_connection),
         TEST(an_event_of_a_queue_pair_is_for_its_program_one_of_a_port_for_all),
         TEST(shared_receives_and_address_handles_are_made_asked_and_ended),
