@@ -41,8 +41,6 @@ static void take_fds(struct msghdr *message, int *fds)
 {
     assert(message);
     size_t count = 0;
-    for (size_t i = 0; fds && i < PROTOCOL_FDS; i++)
-        fds[i] = -1;
     for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head; head = CMSG_NXTHDR(message, head)) {
         if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS)
             continue;
@@ -72,6 +70,8 @@ int client_call(int socket, const struct protocol_request *request, struct proto
                              .msg_controllen = sizeof(control.bytes)};
     ssize_t done;
     assert(request && reply);
+    for (size_t i = 0; fds && i < PROTOCOL_FDS; i++)
+        fds[i] = -1;
     do
         done = send(socket, request, sizeof(*request), MSG_NOSIGNAL);
     while (done < 0 && errno == EINTR);

@@ -11,8 +11,9 @@
 int client_connect(const char *path);
 /* A request of that kind, all else zero. */
 struct protocol_request client_request(enum protocol_op op);
-/* Sends the request and waits for its reply. `fds` (PROTOCOL_FDS of them, -1 where none came) are
- * the caller's, also with an error; null where none are wanted, then they are closed. Returns 0 or
+/* Sends the request and waits for its reply. `fds` (PROTOCOL_FDS of them, -1 where none came: this
+ * process may have no room for one) are the caller's, also with an error; null where none are
+ * wanted, then they are closed. Returns 0 or
  * an errno: of the reply, or EIO when the daemon is gone or says something else. One call at a time
  * on a connection. */
 int client_call(int socket, const struct protocol_request *request, struct protocol_reply *reply,

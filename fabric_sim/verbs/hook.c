@@ -52,14 +52,13 @@ static uint32_t keep_channel(struct plugin_context *context, int fd, uint32_t ha
 
 static int create_channel(struct plugin_context *context, uint64_t response)
 {
-    struct protocol_request request = client_request(PROTOCOL_CREATE_CHANNEL);
-    struct protocol_reply reply;
     struct ib_uverbs_create_comp_channel_resp answer;
+    uint32_t handle;
     int fd;
-    int error = plugin_call(context, &request, &reply, &fd);
+    int error = plugin_create_channel(context, false, &handle, &fd);
     if (error)
         return error;
-    uint32_t before = keep_channel(context, fd, reply.u.made.handle);
+    uint32_t before = keep_channel(context, fd, handle);
     if (before)
         (void)plugin_end(context, PROTOCOL_DESTROY_CHANNEL, before);
     answer.fd = (uint32_t)fd;

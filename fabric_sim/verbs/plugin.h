@@ -90,6 +90,9 @@ static inline struct plugin_context *context_of_plugin(struct ibv_context *conte
 /* ---- provider.c. One call to the daemon; 0 or an errno. `fd` may be null. */
 int plugin_call(struct plugin_context *context, const struct protocol_request *request,
                 struct protocol_reply *reply, int *fd);
+/* A channel and its reading end, the caller's; EMFILE where there is no room for that, and no
+ * channel then. */
+int plugin_create_channel(struct plugin_context *context, bool async, uint32_t *handle, int *fd);
 /* A request that only names a handle. */
 int plugin_end(struct plugin_context *context, enum protocol_op op, uint32_t handle);
 /* Looks whether the daemon is still there; sets `gone`. */

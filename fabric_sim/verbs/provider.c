@@ -60,8 +60,24 @@ int plugin_call(struct plugin_context *context, const struct protocol_request *r
     int error = client_call(context->socket, request, reply, fd ? fds : NULL);
     pthread_mutex_unlock(&context->lock);
     if (fd)
-        *fd = error == EIO ? -1 : fds[0];
+        *fd = fds[0];
     return error;
+}
+
+int plugin_create_channel(struct plugin_context *context, bool async, uint32_t *handle, int *fd)
+{
+    struct protocol_request request = client_request(PROTOCOL_CREATE_CHANNEL);
+    struct protocol_reply reply;
+    assert(handle && fd);
+    request.u.channel.async = async;
+    int error = plugin_call(context, &request, &reply, fd);
+    if (error)
+        return error;
+    *handle = reply.u.made.handle;
+    if (*fd >= 0)
+        return 0;
+    (void)plugin_end(context, PROTOCOL_DESTROY_CHANNEL, *handle);
+    return EMFILE;
 }
 
 int plugin_end(struct plugin_context *context, enum protocol_op op, uint32_t handle)
@@ -111,6 +127,8 @@ static int take_memory(struct plugin_context *context, const struct protocol_rep
         if (fds[i] >= 0 && i != 1)
             close(fds[i]);
     }
+    if (fds[0] < 0 || fds[1] < 0 || fds[2] < 0)
+        return EMFILE;
     if (!context->shared || !context->arena)
         return ENOMEM;
     bool known = shared_is_page(context->shared, context->shared_size) &&
@@ -131,14 +149,6 @@ static int open_at_daemon(struct plugin_context *context, const char *device)
     snprintf(request.u.open.device, PROTOCOL_NAME, "%s", device);
     int error = client_call(context->socket, &request, &reply, fds);
     return error ? error : take_memory(context, &reply, fds);
-}
-
-static int open_events(struct plugin_context *context)
-{
-    struct protocol_request request = client_request(PROTOCOL_CREATE_CHANNEL);
-    struct protocol_reply reply;
-    request.u.channel.async = 1;
-    return plugin_call(context, &request, &reply, &context->verbs.context.async_fd);
 }
 
 static void let_go(struct plugin_context *context)
@@ -187,8 +197,9 @@ static struct verbs_context *alloc_context(struct ibv_device *device, int cmd_fd
     int error = is_abi(&context->verbs) ? open_at_daemon(context, device->name) : EPROTONOSUPPORT;
     if (!error && !hook_add(context))
         error = EPROTONOSUPPORT;
+    uint32_t events;
     if (!error)
-        error = open_events(context);
+        error = plugin_create_channel(context, true, &events, &context->verbs.context.async_fd);
     if (!error)
         return &context->verbs;
     fprintf(stderr, "simfabric: %s cannot be opened: %s\n", device->name,

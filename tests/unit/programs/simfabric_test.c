@@ -9,12 +9,14 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -256,6 +258,22 @@ static void the_other_kinds_of_queue_pair_carry_bytes_too(void **state)
     pingpong(place, "ibv_srq_pingpong -e");
 }
 
+static void a_program_without_descriptors_is_told_so(void **state)
+{
+    struct place *place = *state;
+    need_node(place);
+    need_program(place, "ibv_devinfo");
+    assert_int_equal(
+        shell(place,
+              "(ulimit -n 7; exec $S exec --node n1 -- ibv_devinfo -d mlx5_0); test $? -lt 128"),
+        0);
+    assert_true(said(place, "mlx5_0 cannot be opened: Too many open files"));
+    int status = shell(place, "$S exec --node n1 -- %s --crowd", place->self);
+    if (status != 0)
+        print_message("%s", place->output);
+    assert_int_equal(status, 0);
+}
+
 static void what_a_killed_program_had_is_given_back(void **state)
 {
     struct place *place = *state;
@@ -304,6 +322,29 @@ static int look(void)
     return 0;
 }
 
+/* Makes completion channels until there are no descriptors; without the headers of libibverbs. */
+static int crowd(void)
+{
+    const struct rlimit few = {.rlim_cur = 32, .rlim_max = 32};
+    void *library = dlopen("libibverbs.so.1", RTLD_NOW);
+    if (!library || setrlimit(RLIMIT_NOFILE, &few) != 0)
+        return wrong("no libibverbs");
+    void **(*list)(int *count) =
+        (void **(*)(int *))(uintptr_t)dlsym(library, "ibv_get_device_list");
+    void *(*open_device)(void *device) =
+        (void *(*)(void *))(uintptr_t)dlsym(library, "ibv_open_device");
+    void *(*channel)(void *context) =
+        (void *(*)(void *))(uintptr_t)dlsym(library, "ibv_create_comp_channel");
+    void **devices = list ? list(NULL) : NULL;
+    void *context = devices && devices[0] && open_device ? open_device(devices[0]) : NULL;
+    if (!context || !channel)
+        return wrong("no device");
+    int made = 0;
+    while (made < 32 && channel(context))
+        made++;
+    return made > 0 && made < 32 && errno == EMFILE ? 0 : wrong("channels have no end");
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -316,8 +357,11 @@ int main(int argc, char **argv)
         TEST(programs_of_others_see_the_device),
         TEST(reliable_connections_carry_bytes_between_two_programs),
         TEST(the_other_kinds_of_queue_pair_carry_bytes_too),
+        TEST(a_program_without_descriptors_is_told_so),
         TEST(what_a_killed_program_had_is_given_back)};
     if (argc == 2 && strcmp(argv[1], "--look") == 0)
         return look();
+    if (argc == 2 && strcmp(argv[1], "--crowd") == 0)
+        return crowd();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
