@@ -45,6 +45,23 @@ static const struct yaml_field top_fields[] = {
     {0}};
 #undef FIELD
 
+/* What becomes a word of commands, a part of a path or of a shell's line is nothing else there: no
+ * option, no second word, no folder above. */
+static bool is_plain(struct reader *r, const struct yaml_value *at, const char *what,
+                     const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:%-";
+    bool fine = !text || (text[0] && text[strspn(text, plain)] == '\0' && !strchr("-.", text[0]));
+    if (fine || PLANTED(scenario_any_name))
+        return true;
+    yaml_complain(
+        r->errors, yaml_mark(at),
+        "%s: letters, digits and _ . : %% - are expected, none of . and - at first, not '%s'", what,
+        text);
+    return false;
+}
+
 static const char *const *read_words(struct reader *r, const struct yaml_value *list,
                                      const char *what, size_t most)
 {
@@ -135,7 +152,13 @@ static bool read_devices(struct reader *r, const struct yaml_value *value,
         struct inventory_device *device = &node->devices[i];
         if (!yaml_read_fields(yaml_item(value, i), fields, device, r->errors))
             return false;
-        device->name = arena_copy(arena, yaml_text(yaml_key(value, i)));
+        const struct yaml_value *name = yaml_key(value, i), *at = yaml_item(value, i);
+        if (!is_plain(r, name, "the name of a device", yaml_text(name)) ||
+            !is_plain(r, yaml_find(at, "netdev"), "netdev", device->netdev) ||
+            !is_plain(r, yaml_find(at, "far_end"), "far_end", device->far_end) ||
+            !is_plain(r, yaml_find(at, "switch_guid"), "switch_guid", device->switch_guid))
+            return false;
+        device->name = arena_copy(arena, yaml_text(name));
         device->netdev = arena_copy(arena, device->netdev);
         device->far_end = arena_copy(arena, device->far_end);
         device->switch_guid = arena_copy(arena, device->switch_guid);
@@ -148,16 +171,20 @@ struct raw_node {
     const struct yaml_value *agent, *devices;
 };
 
-static bool read_node(struct reader *r, const struct yaml_value *value, const char *name,
-                      const struct yaml_value *agent, struct inventory_node *node)
+static bool read_node(struct reader *r, const struct yaml_value *value,
+                      const struct yaml_value *key, const struct yaml_value *agent,
+                      struct inventory_node *node)
 {
+    const char *name = yaml_text(key);
     static const struct yaml_field fields[] = {
         {"address", YAML_TYPE_STRING, offsetof(struct raw_node, address), 2, 60, NULL, NULL, true},
         {"agent", YAML_TYPE_SEQUENCE, offsetof(struct raw_node, agent), 0, 0, NULL, NULL, false},
         {"devices", YAML_TYPE_MAPPING, offsetof(struct raw_node, devices), 0, 0, NULL, NULL, false},
         {0}};
     struct raw_node raw = {.agent = agent};
-    if (!yaml_read_fields(value, fields, &raw, r->errors))
+    if (!yaml_read_fields(value, fields, &raw, r->errors) ||
+        !is_plain(r, key, "the name of a node", name) ||
+        !is_plain(r, yaml_find(value, "address"), "address", raw.address))
         return false;
     if (!raw.agent) {
         yaml_complain(r->errors, yaml_mark(value),
@@ -183,7 +210,7 @@ static bool read_nodes(struct reader *r, const struct raw *raw)
     inventory->nodes = arena_alloc(&inventory->arena, count, sizeof *inventory->nodes);
     inventory->node_count = count;
     for (size_t i = 0; i < count; i++) {
-        if (!read_node(r, yaml_item(raw->nodes, i), yaml_text(yaml_key(raw->nodes, i)), raw->agent,
+        if (!read_node(r, yaml_item(raw->nodes, i), yaml_key(raw->nodes, i), raw->agent,
                        &inventory->nodes[i]))
             return false;
     }
