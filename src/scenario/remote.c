@@ -236,7 +236,9 @@ static struct testbed *create(const char *fabric, const struct topology *topolog
     char path[UNDO_PATH];
     struct inventory *inventory = remote_inventory(options, detail);
     struct testbed *tb = inventory ? calloc(1, sizeof *tb) : NULL;
+    bool ignored, *broke = options->broke ? options->broke : &ignored;
     assert(topology && detail);
+    *broke = true;
     if (!inventory)
         return NULL;
     if (!tb)
@@ -252,13 +254,19 @@ static struct testbed *create(const char *fabric, const struct topology *topolog
     tb->caps = FABRIC_CAP_RC | FABRIC_CAP_TCP; /* of a plan */
     snprintf(path, sizeof path, "%.200s/runner.undo", inventory->state);
     undo_open(&tb->undo, tb->host, path);
-    bool made = remote_fit(tb, topology, detail) && (tb->plan || remote_begin(tb, detail));
+    if (!remote_fit(tb, topology, detail)) { /* nobody was called, nothing was done */
+        *broke = false;
+        remote_leave(tb);
+        return NULL;
+    }
+    bool made = tb->plan || remote_begin(tb, detail);
     tb->caps |= actuator_caps(inventory) | FABRIC_CAP_PROCESS_KILL | FABRIC_CAP_VERB_FAULT;
     tb->caps &= options->caps & ~FABRIC_CAP_HTTP; /* the agent speaks none */
     if (made && remote_set_up(tb, topology, detail)) {
         tb->begin = tb->host->now(tb->host->context); /* the world's time 0 */
         return tb;
     }
+    *broke = !PLANTED(scenario_broken_is_skipped) && (!made || tb->broke);
     destroy(tb);
     return NULL;
 }

@@ -207,9 +207,11 @@ bool remote_start_agent(struct testbed *tb, struct remote_node *node, char *deta
         SAY("the agent of %s: %.200s", node->at->name, why);
         return false;
     }
-    return remote_send(tb, node,
-                       json_pack("{s:s, s:s, s:s, s:o}", "do", "begin", "node", node->at->name,
-                                 "state", tb->inventory->state, "place", place_of(tb, node)));
+    /* One that has ended already says why before its end is told. */
+    (void)remote_send(tb, node,
+                      json_pack("{s:s, s:s, s:s, s:o}", "do", "begin", "node", node->at->name,
+                                "state", tb->inventory->state, "place", place_of(tb, node)));
+    return true;
 }
 
 /* What it said last says why there is no agent. */
@@ -251,6 +253,7 @@ bool remote_begin(struct testbed *tb, char *detail)
 static bool do_fault(struct testbed *tb, const struct testbed_fault *fault, char *detail)
 {
     enum testbed_result result = remote_apply(tb, fault, detail);
+    tb->broke = result != TESTBED_DONE && result != TESTBED_LACKS;
     return result == TESTBED_DONE;
 }
 
@@ -276,6 +279,7 @@ static bool await_gid(struct testbed *tb, struct remote_node *node,
             return false;
         }
     } while (tb->host->now(tb->host->context) < deadline);
+    tb->broke = true;
     SAY("%s has not got the GID %s", node->name, text);
     return false;
 }

@@ -57,6 +57,7 @@ struct testbed {
     size_t node_count;
     fabric_caps caps;
     bool plan;
+    bool broke; /* what kept it from being made is not the topology */
     uint64_t begin;
     struct undo undo; /* of commands that ran where the runner is */
     struct remote_told *events, **events_end, *told;

@@ -186,6 +186,23 @@ static void what_machines_cannot_be_is_skipped_with_the_reason(void **state)
     says("lacks: power_loss");
 }
 
+/* It is no property of the fabric that an agent does not start. */
+static void what_breaks_is_no_skip(void **state)
+{
+    (void)state;
+    put_scenario("x.yaml", "  - {port_down: store}\n");
+    char text[512];
+    snprintf(text, sizeof text,
+             "exclusive: true\nallowed: all\nagent: ['false']\n"
+             "nodes: {a: {address: 192.0.2.1}, b: {address: 192.0.2.2}}\n"
+             "commands: {port_down: {do: [['true']], undo: []}}\nstate: %s/state\n",
+             folder);
+    put("broken.yaml", text);
+    assert_int_equal(run("run x.yaml --fabric lab --inventory broken.yaml"), 1);
+    says("the agent of a ended");
+    says("0 passed, 1 failed, 0 skipped");
+}
+
 static void a_plan_does_nothing(void **state)
 {
     (void)state;
@@ -294,6 +311,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_can_be_made_to_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(what_machines_cannot_be_is_skipped_with_the_reason, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_breaks_is_no_skip, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plan_does_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(only_machines_of_ones_own_are_touched, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers_on_the_fabric_are_a_refusal, setup, teardown),
