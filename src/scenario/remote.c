@@ -230,6 +230,12 @@ static void destroy(struct testbed *tb)
     remote_leave(tb);
 }
 
+void remote_journal(const struct inventory *inventory, char path[UNDO_PATH])
+{
+    int length = snprintf(path, UNDO_PATH, "%s/runner.undo", inventory->state);
+    assert(length > 0 && length < UNDO_PATH);
+}
+
 static struct testbed *create(const char *fabric, const struct topology *topology,
                               const struct testbed_options *options, char *detail)
 {
@@ -252,7 +258,7 @@ static struct testbed *create(const char *fabric, const struct topology *topolog
     tb->interrupt_context = options->interrupt_context;
     tb->begin = tb->host->now(tb->host->context);
     tb->caps = FABRIC_CAP_RC | FABRIC_CAP_TCP; /* of a plan */
-    snprintf(path, sizeof path, "%.200s/runner.undo", inventory->state);
+    remote_journal(inventory, path);
     undo_open(&tb->undo, tb->host, path);
     if (!remote_fit(tb, topology, detail)) { /* nobody was called, nothing was done */
         *broke = false;
@@ -436,6 +442,19 @@ static bool take_lock(const struct inventory *inventory, const struct remote_hos
     return false;
 }
 
+/* Agents look at theirs when they begin. */
+static bool take_back_earlier(const struct inventory *inventory, const struct remote_host *host,
+                              char *detail)
+{
+    char path[UNDO_PATH];
+    struct undo undo;
+    remote_journal(inventory, path);
+    undo_open(&undo, host, path);
+    bool done = PLANTED(scenario_runner_forgets) || undo_all(&undo, detail);
+    undo_free(&undo);
+    return done;
+}
+
 static bool open_run(const struct testbed_options *options, char *detail)
 {
     struct inventory *inventory = remote_inventory(options, detail);
@@ -447,8 +466,9 @@ static bool open_run(const struct testbed_options *options, char *detail)
         fine = false;
     }
     if (fine && !options->plan)
-        fine =
-            take_lock(inventory, options->host, detail) && remote_known(options, inventory, detail);
+        fine = take_lock(inventory, options->host, detail) &&
+               take_back_earlier(inventory, options->host, detail) &&
+               remote_known(options, inventory, detail);
     inventory_free(inventory);
     return fine;
 }

@@ -106,7 +106,7 @@ bool remote_undo_all(const struct testbed_options *options, char *detail)
     struct testbed *tb = visit(options, NULL, detail);
     if (!tb)
         return false;
-    snprintf(path, sizeof path, "%.200s/runner.undo", tb->inventory->state);
+    remote_journal(tb->inventory, path);
     undo_open(&tb->undo, tb->host, path);
     size_t lines = undo_count(&tb->undo);
     bool done = remote_begin(tb, detail);

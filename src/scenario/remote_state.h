@@ -70,6 +70,8 @@ struct testbed {
 
 /* remote.c */
 struct inventory *remote_inventory(const struct testbed_options *options, char *detail);
+/* Where how to take back is that was done where the runner is. */
+void remote_journal(const struct inventory *inventory, char path[UNDO_PATH]);
 void remote_tell(struct testbed *tb, enum testbed_event_type type, const char *node,
                  const char *text, enum fabric_log_level level, enum fabric_error error,
                  int status);

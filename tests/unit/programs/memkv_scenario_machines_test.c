@@ -302,6 +302,19 @@ static void a_run_that_is_killed_or_ended_leaves_nothing(void **state)
     says("nothing to take back");
 }
 
+/* Before it does anything, not with what it does itself: the first case must not run over it. */
+static void the_next_run_takes_back_what_the_runner_had_left(void **state)
+{
+    (void)state;
+    put_scenario("x.yaml", "  - {port_down: store}\n");
+    char path[96], line[256];
+    snprintf(path, sizeof path, "%s/state/runner.undo", folder);
+    snprintf(line, sizeof line, "[[\"sh\",\"-c\",\"echo undo earlier >>%s/log\"]]", folder);
+    assert_true(host.append(host.context, path, line));
+    assert_int_equal(run(RUN), 0);
+    assert_string_equal(content("log"), "undo earlier\ndo port_down\nundo port_down\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +325,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_machines_cannot_be_is_skipped_with_the_reason, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(what_breaks_is_no_skip, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_run_takes_back_what_the_runner_had_left, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_plan_does_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(only_machines_of_ones_own_are_touched, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers_on_the_fabric_are_a_refusal, setup, teardown),
