@@ -112,8 +112,13 @@ static bool run_command(const struct remote_host *host, const json_t *command, c
         snprintf(detail, REMOTE_DETAIL, "a command of %zu words", count);
         return false;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         words[i] = json_string_value(json_array_get(command, i));
+        if (!words[i]) {
+            snprintf(detail, REMOTE_DETAIL, "a command whose word %zu is no text", i + 1);
+            return false;
+        }
+    }
     bool may_fail = words[0][0] == '-';
     words[0] += may_fail;
     int status = host->run(host->context, words, UNDO_PATIENCE, said, sizeof said);
@@ -137,16 +142,21 @@ bool undo_run_commands(const struct remote_host *host, const json_t *commands, c
     return true;
 }
 
-/* The file says what is left. */
+/* The file says what is left. Who is killed meanwhile leaves more in it, never less. */
 static void rewrite(struct undo *undo, const json_t *left)
 {
     const struct remote_host *host = undo->host;
-    host->remove(host->context, undo->path);
+    struct text lines = {0};
     for (size_t i = 0; i < json_array_size(left); i++) {
         char *line = json_dumps(json_array_get(left, i), JSON_COMPACT);
-        (void)host->append(host->context, undo->path, line ? line : "[]");
+        text_add(&lines, "%s\n", line ? line : "[]");
         free(line);
     }
+    if (json_array_size(left) == 0)
+        host->remove(host->context, undo->path);
+    else
+        (void)host->replace(host->context, undo->path, text_data(&lines));
+    text_free(&lines);
 }
 
 bool undo_all(struct undo *undo, char *detail)

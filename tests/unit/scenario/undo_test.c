@@ -102,6 +102,42 @@ static void what_fails_stays_and_the_rest_is_taken_back(void **state)
     assert_null(strstr(content(journal), "three"));
 }
 
+static void removes_nothing(void *context, const char *path)
+{
+    (void)context;
+    fail_msg("%s was removed", path);
+}
+
+/* Whoever is killed between a removal and what is written anew would leave nothing to undo. */
+static void a_journal_with_something_left_is_never_away(void **state)
+{
+    char detail[REMOTE_DETAIL] = "";
+    struct remote_host careful = host;
+    struct undo other;
+    (void)state;
+    push("sh", "one", 5);
+    push("sh", "two", 0);
+    careful.remove = removes_nothing;
+    undo_open(&other, &careful, journal);
+    assert_false(undo_all(&other, detail));
+    undo_free(&other);
+    assert_non_null(strstr(content(journal), "one"));
+    assert_null(strstr(content(journal), "two"));
+}
+
+static void a_line_that_is_no_command_is_told_and_stays(void **state)
+{
+    char detail[REMOTE_DETAIL] = "";
+    struct undo other;
+    (void)state;
+    assert_true(host.append(host.context, journal, "[[\"sh\",5]]"));
+    undo_open(&other, &host, journal);
+    assert_false(undo_all(&other, detail));
+    assert_string_equal(detail, "a command whose word 2 is no text");
+    assert_int_equal(undo_count(&other), 1);
+    undo_free(&other);
+}
+
 static void a_value_is_read_before_it_is_changed(void **state)
 {
     char value[96], detail[REMOTE_DETAIL] = "", word[256];
@@ -149,6 +185,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_latest_is_taken_back_first, setup, teardown),
         cmocka_unit_test_setup_teardown(another_process_finds_it_on_the_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(what_fails_stays_and_the_rest_is_taken_back, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_journal_with_something_left_is_never_away, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_line_that_is_no_command_is_told_and_stays, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_value_is_read_before_it_is_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_done_where_nothing_can_be_written, setup,
