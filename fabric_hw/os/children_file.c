@@ -48,6 +48,16 @@ static bool read_file(void *context, const char *path, char *out, size_t capacit
     return got >= 0;
 }
 
+/* A journal is commands that are run: nobody else may write one for us, also where everybody may
+ * make a folder, as in /var/tmp. */
+static bool is_ours_alone(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           ((st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0) ||
+            PLANTED(os_children_anybodys_folder));
+}
+
 static bool make_folder(void *context, const char *path)
 {
     char part[4096];
@@ -63,8 +73,7 @@ static bool make_folder(void *context, const char *path)
         if (mkdir(part, 0700) != 0 && errno != EEXIST)
             return false;
     }
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return is_ours_alone(path);
 }
 
 static bool make_folder_of(const char *path)

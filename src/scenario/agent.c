@@ -144,6 +144,10 @@ static void begin(struct agent *agent, const json_t *asked)
     const struct remote_host *host = agent->host;
     const char *state = member(asked, "state");
     snprintf(agent->node, sizeof agent->node, "%.60s", member(asked, "node"));
+    if (!host->folder(host->context, state))
+        say_log(agent, "error",
+                "the folder `state` must be one that only the agent's own user may write in: the "
+                "journal in it is neither read nor written");
     snprintf(path, sizeof path, "%.150s/%.60s.undo", state, agent->node);
     undo_open(&agent->undo, host, path);
     agent->begun = true;

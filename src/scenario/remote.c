@@ -435,6 +435,12 @@ static bool take_lock(const struct inventory *inventory, const struct remote_hos
                       char *detail)
 {
     char path[UNDO_PATH];
+    if (!host->folder(host->context, inventory->state)) {
+        snprintf(detail, TESTBED_DETAIL,
+                 "state: %.120s must be a folder that only the user of this run may write in",
+                 inventory->state);
+        return false;
+    }
     snprintf(path, sizeof path, "%.200s/lock", inventory->state);
     if (PLANTED(scenario_two_runs_at_once) || host->lock(host->context, path))
         return true;

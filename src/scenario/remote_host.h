@@ -81,7 +81,9 @@ struct remote_host {
      * it is as before. */
     bool (*replace)(void *context, const char *path, const char *text);
     void (*remove)(void *context, const char *path); /* a file, or a folder with all in it */
-    bool (*folder)(void *context, const char *path); /* makes it, with those above; true if there */
+    /* folder: makes it, with those above. False when it cannot be made, and where anybody else may
+     * write in it; `append`, `write` and `lock` refuse such a folder too. */
+    bool (*folder)(void *context, const char *path);
     /* lock: keeps others that ask for the same path out until this process ends. False: somebody
      * has it. */
     bool (*lock)(void *context, const char *path);

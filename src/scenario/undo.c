@@ -11,13 +11,23 @@
 
 #define JOURNAL (1u << 20) /* bytes of a journal, at most */
 
+/* What others may write to is not run. */
+static bool is_ours(const struct remote_host *host, const char *path)
+{
+    char folder[UNDO_PATH];
+    const char *slash = strrchr(path, '/');
+    assert(slash);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    return host->folder(host->context, folder);
+}
+
 void undo_open(struct undo *undo, const struct remote_host *host, const char *path)
 {
     char *text = malloc(JOURNAL), *rest = text;
     assert(undo && host && path && text);
     *undo = (struct undo){.host = host, .lines = json_array()};
     snprintf(undo->path, sizeof undo->path, "%s", path);
-    if (!host->read(host->context, path, text, JOURNAL))
+    if (!host->read(host->context, path, text, JOURNAL) || !is_ours(host, path))
         text[0] = '\0';
     for (char *line; (line = strtok_r(rest, "\n", &rest));) {
         json_t *commands = json_loads(line, 0, NULL);

@@ -21,7 +21,8 @@ struct undo {
     json_t *lines; /* those on the disk, in order */
 };
 
-/* A journal at `path`, with what an earlier process left there. undo_free releases it and leaves
+/* A journal at `path`, with what an earlier process left there, unless others may write in its
+ * folder: then there is nothing, and nothing can be pushed. undo_free releases it and leaves
  * the file alone. */
 void undo_open(struct undo *undo, const struct remote_host *host, const char *path);
 void undo_free(struct undo *undo);

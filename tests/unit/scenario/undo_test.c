@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fabric_hw/os/children.h"
 #include "src/scenario/undo.h"
@@ -138,6 +140,33 @@ static void a_line_that_is_no_command_is_told_and_stays(void **state)
     undo_free(&other);
 }
 
+/* They would be run as whoever takes back. */
+static void the_commands_of_others_are_not_run(void **state)
+{
+    char detail[REMOTE_DETAIL] = "", link[96], theirs[128];
+    struct undo other;
+    (void)state;
+    push("sh", "one", 0);
+    snprintf(link, sizeof link, "%s/link", folder);
+    snprintf(theirs, sizeof theirs, "%s/journal", link);
+    assert_int_equal(symlink(folder, link), 0);
+    undo_open(&other, &host, theirs);
+    assert_int_equal(undo_count(&other), 0);
+    undo_free(&other);
+    assert_int_equal(chmod(folder, 0777), 0);
+    undo_open(&other, &host, journal);
+    assert_int_equal(undo_count(&other), 0);
+    json_t *commands = writes("sh", "two", 0);
+    assert_false(undo_push(&other, commands));
+    json_decref(commands);
+    undo_free(&other);
+    assert_int_equal(chmod(folder, 0700), 0);
+    undo_open(&other, &host, journal);
+    assert_true(undo_all(&other, detail));
+    undo_free(&other);
+    assert_string_equal(content(log_path), "one\n");
+}
+
 static void a_value_is_read_before_it_is_changed(void **state)
 {
     char value[96], detail[REMOTE_DETAIL] = "", word[256];
@@ -190,6 +219,7 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_line_that_is_no_command_is_told_and_stays, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(the_commands_of_others_are_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(a_value_is_read_before_it_is_changed, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_is_done_where_nothing_can_be_written, setup,
                                         teardown),
