@@ -11,6 +11,7 @@
 #include "src/fabric/error.h"
 #include "src/fabric/planted.h"
 #include "src/scenario/facts.h"
+#include "src/scenario/text.h"
 #include "src/scenario/undo.h"
 
 #define STOP_PATIENCE UINT64_C(20000000000) /* ns that a program has to end in order */
@@ -50,9 +51,8 @@ static void say(struct agent *agent, json_t *object)
 
 static void say_log(struct agent *agent, const char *level, const char *text)
 {
-    json_t *string = json_string(text);
-    say(agent, json_pack("{s:s, s:s, s:o}", "event", "log", "level", level, "text",
-                         string ? string : json_string("(no UTF-8)")));
+    say(agent,
+        json_pack("{s:s, s:s, s:o}", "event", "log", "level", level, "text", text_string(text)));
 }
 
 static void say_exited(struct agent *agent, enum fabric_error error, int status)
@@ -63,9 +63,9 @@ static void say_exited(struct agent *agent, enum fabric_error error, int status)
 
 static void answer(struct agent *agent, const json_t *asked, bool ok, const char *detail)
 {
-    say(agent,
-        json_pack("{s:s, s:I, s:b, s:s}", "event", "answer", "id",
-                  json_integer_value(json_object_get(asked, "id")), "ok", ok, "detail", detail));
+    say(agent, json_pack("{s:s, s:I, s:b, s:o}", "event", "answer", "id",
+                         json_integer_value(json_object_get(asked, "id")), "ok", ok, "detail",
+                         text_string(detail)));
 }
 
 /* ------------------------------------------------------------------ the program */
@@ -86,14 +86,15 @@ static void start(struct agent *agent)
     agent->said_end = agent->killed = agent->again = false;
     agent->child = agent->host->spawn(agent->host->context, agent->init->node, detail);
     json_object_set(agent->setup, "rules", agent->rules);
-    if (agent->child && send(agent, json_incref(agent->setup))) {
-        for (size_t i = 0; i < json_array_size(agent->waiting); i++)
-            (void)send(agent, json_incref(json_array_get(agent->waiting, i)));
-        json_array_clear(agent->waiting);
-        return;
+    if (!agent->child) {
+        say_log(agent, "error", detail);
+        say_exited(agent, ERR_INTERNAL, 127);
     }
-    say_log(agent, "error", detail);
-    say_exited(agent, ERR_INTERNAL, 127);
+    /* Of one that has gone already its end is told. */
+    (void)send(agent, json_incref(agent->setup));
+    for (size_t i = 0; i < json_array_size(agent->waiting); i++)
+        (void)send(agent, json_incref(json_array_get(agent->waiting, i)));
+    json_array_clear(agent->waiting);
 }
 
 /* What its end means: only what it said itself tells why. */

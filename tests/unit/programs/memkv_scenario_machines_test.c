@@ -302,6 +302,23 @@ static void a_run_that_is_killed_or_ended_leaves_nothing(void **state)
     says("nothing to take back");
 }
 
+static void what_a_command_says_need_be_no_utf8(void **state)
+{
+    char text[1024];
+    (void)state;
+    snprintf(text, sizeof text,
+             "exclusive: true\nallowed: all\nstate: %1$s/state\nagent: [%2$s, agent]\n"
+             "nodes: {a: {address: %3$s1}, b: {address: %3$s2}}\n"
+             "commands: {disk_full: {do: [[sh, -c, 'printf \"it is \\377\\n\"; exit 3']],"
+             " undo: [[sh, -c, 'echo undo >>%1$s/log']]}}\n",
+             folder, program, address);
+    put("odd.yaml", text);
+    put_scenario("x.yaml", "  - {disk_full: {node: host, on: true}}\n");
+    assert_int_equal(run("run x.yaml --fabric lab --inventory odd.yaml"), 1);
+    says("ended with 3: it is ?");
+    assert_string_equal(content("log"), "undo\n");
+}
+
 /* Before it does anything, not with what it does itself: the first case must not run over it. */
 static void the_next_run_takes_back_what_the_runner_had_left(void **state)
 {
@@ -327,6 +344,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_breaks_is_no_skip, setup, teardown),
         cmocka_unit_test_setup_teardown(the_next_run_takes_back_what_the_runner_had_left, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_a_command_says_need_be_no_utf8, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plan_does_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(only_machines_of_ones_own_are_touched, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers_on_the_fabric_are_a_refusal, setup, teardown),
