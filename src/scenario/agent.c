@@ -199,7 +199,8 @@ static void start_asked(struct agent *agent, const json_t *asked)
 
 static void act(struct agent *agent, const json_t *asked)
 {
-    char detail[REMOTE_DETAIL] = "the journal cannot be written";
+    char detail[REMOTE_DETAIL] =
+        "how to take it back cannot be written down: what `undo` reads, or the journal";
     bool done = undo_push(&agent->undo, json_object_get(asked, "undo")) &&
                 undo_run_commands(agent->host, json_object_get(asked, "commands"), detail);
     answer(agent, asked, done, done ? "" : detail);

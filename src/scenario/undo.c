@@ -51,9 +51,10 @@ size_t undo_count(const struct undo *undo)
     return json_array_size(undo->lines);
 }
 
-/* "{read:PATH}" is replaced by the first word of the file. */
+/* "{read:PATH}" is replaced by the first word of the file; null when there is none. */
 static json_t *read_places(const struct remote_host *host, const char *word)
 {
+    bool all = true;
     char path[UNDO_PATH], content[128];
     struct text out = {0};
     const char *begin;
@@ -61,12 +62,14 @@ static json_t *read_places(const struct remote_host *host, const char *word)
         size_t length = strcspn(begin + 6, "}");
         text_add_bytes(&out, word, (size_t)(begin - word));
         snprintf(path, sizeof path, "%.*s", (int)length, begin + 6);
-        if (host->read(host->context, path, content, sizeof content))
+        bool there = host->read(host->context, path, content, sizeof content) && content[0];
+        if (there)
             text_add(&out, "%.*s", (int)strcspn(content, " \n"), content);
+        all = all && (there || PLANTED(scenario_undo_reads_nothing));
         word = begin + 6 + length + (begin[6 + length] == '}');
     }
     text_add(&out, "%s", word);
-    json_t *made = json_string(text_data(&out));
+    json_t *made = all ? text_string(text_data(&out)) : NULL;
     text_free(&out);
     return made;
 }
@@ -74,15 +77,22 @@ static json_t *read_places(const struct remote_host *host, const char *word)
 static json_t *resolve(const struct remote_host *host, const json_t *commands)
 {
     json_t *made = json_array(), *command, *word;
+    bool all = true;
     size_t i, j;
     json_array_foreach((json_t *)(uintptr_t)commands, i, command)
     {
         json_t *words = json_array();
         json_array_foreach(command, j, word)
-            json_array_append_new(words, read_places(host, json_string_value(word)));
+        {
+            const char *text = json_string_value(word);
+            all = text && json_array_append_new(words, read_places(host, text)) == 0 && all;
+        }
         json_array_append_new(made, words);
     }
-    return made;
+    if (all)
+        return made;
+    json_decref(made);
+    return NULL;
 }
 
 static bool is_there(const struct undo *undo, const json_t *commands)
@@ -103,7 +113,7 @@ bool undo_push(struct undo *undo, const json_t *commands)
     if (json_array_size(commands) == 0)
         return true;
     json_t *resolved = resolve(undo->host, commands);
-    char *line = json_dumps(resolved, JSON_COMPACT);
+    char *line = resolved ? json_dumps(resolved, JSON_COMPACT) : NULL;
     bool written = line && (is_there(undo, resolved) || PLANTED(scenario_undo_not_on_disk) ||
                             undo->host->append(undo->host->context, undo->path, line));
     if (written && !is_there(undo, resolved))

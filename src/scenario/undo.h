@@ -31,7 +31,7 @@ size_t undo_count(const struct undo *undo);
 
 /* Writes down how to take back what comes next: `commands`, run in their order. A line that is
  * there already is not written twice. "{read:PATH}" in a word becomes what the file says now.
- * False: it could not be written, and nothing may be done. */
+ * False: it could not be written, or such a file not be read, and nothing may be done. */
 bool undo_push(struct undo *undo, const json_t *commands);
 
 /* Runs commands in order up to the first that fails; a sentence in `detail` (REMOTE_DETAIL bytes)

@@ -181,6 +181,16 @@ static void a_value_is_read_before_it_is_changed(void **state)
     assert_true(undo_all(&undo, detail));
 }
 
+static void nothing_is_done_when_what_it_was_cannot_be_read(void **state)
+{
+    (void)state;
+    json_t *commands = json_pack("[[s, s]]", "echo", "x{read:/proc/nowhere/mtu}y");
+    assert_false(undo_push(&undo, commands));
+    json_decref(commands);
+    assert_int_equal(undo_count(&undo), 0);
+    assert_string_equal(content(journal), "(none)");
+}
+
 static void nothing_is_done_where_nothing_can_be_written(void **state)
 {
     struct undo nowhere;
@@ -221,6 +231,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(the_commands_of_others_are_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(a_value_is_read_before_it_is_changed, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_done_when_what_it_was_cannot_be_read, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(nothing_is_done_where_nothing_can_be_written, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(commands_end_with_the_first_that_fails, setup, teardown),
