@@ -14,6 +14,7 @@
 #include "src/scenario/text.h"
 #include "src/scenario/undo.h"
 
+#define LOOK_ANSWER (512u << 10)            /* bytes of what a look says, at most */
 #define STOP_PATIENCE UINT64_C(20000000000) /* ns that a program has to end in order */
 
 struct agent {
@@ -217,9 +218,12 @@ static void undo(struct agent *agent, const json_t *asked)
 static void look_at(struct agent *agent, const json_t *asked)
 {
     const char *const words[] = {"sh", "-c", member(asked, "line"), NULL};
-    char said[TESTBED_DETAIL] = "";
-    int status = agent->host->run(agent->host->context, words, UNDO_PATIENCE, said, sizeof said);
-    answer(agent, asked, status == 0, said);
+    char *said = malloc(LOOK_ANSWER);
+    assert(said);
+    int status = agent->host->run(agent->host->context, words, UNDO_PATIENCE, said, LOOK_ANSWER);
+    bool whole = strlen(said) + 1 < LOOK_ANSWER;
+    answer(agent, asked, status == 0 && whole, whole ? said : "more than can be looked through");
+    free(said);
 }
 
 /* The names of the topology, over a fabric of the machine. */

@@ -79,7 +79,9 @@ static void take_line(struct testbed *tb, struct remote_node *node, const char *
         if ((uint64_t)json_integer_value(json_object_get(said, "id")) == tb->asked) {
             tb->answered = true;
             tb->answer_ok = json_is_true(json_object_get(said, "ok"));
-            snprintf(tb->answer, sizeof tb->answer, "%s", member(said, "detail"));
+            free(tb->answer);
+            tb->answer = strdup(member(said, "detail"));
+            assert(tb->answer);
         }
     } else { /* a launcher's greeting, perhaps */
         remote_tell(tb, TESTBED_EVENT_LOG, node->name, line, FABRIC_LOG_DEBUG, FABRIC_OK, 0);
@@ -215,6 +217,7 @@ void remote_leave(struct testbed *tb)
             tb->host->end(tb->host->context, tb->nodes[i].agent, REMOTE_PARTING);
     }
     free_events(tb);
+    free(tb->answer);
     if (tb->undo.lines)
         undo_free(&tb->undo);
     arena_free(&tb->arena);

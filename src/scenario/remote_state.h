@@ -63,7 +63,7 @@ struct testbed {
     struct remote_told *events, **events_end, *told;
     uint64_t asked; /* id of the latest request */
     bool answered, answer_ok;
-    char answer[TESTBED_DETAIL];
+    char *answer; /* whole; null: none yet */
     bool (*interrupted)(void *context);
     void *interrupt_context;
 };

@@ -237,7 +237,8 @@ static void strangers_on_the_fabric_are_a_refusal(void **state)
     put_scenario("x.yaml", "  - {disk_full: {node: host, on: true}}\n");
     put("sminfo", "#!/bin/sh\necho 'sminfo: sm lid 1 sm guid 0x55, activity count 3 priority 1 "
                   "state 3 SMINFO_MASTER'\n");
-    put("ibhosts", "#!/bin/sh\necho 'Ca\t: 0x1 ports 1 \"a mlx5_0\"'\n"
+    /* As many as a rack has: the last one counts too. */
+    put("ibhosts", "#!/bin/sh\nfor i in $(seq 60); do echo 'Ca\t: 0x1 ports 1 \"a mlx5_0\"'; done\n"
                    "echo 'Ca\t: 0x2 ports 1 \"b mlx5_0\"'\n");
     snprintf(path, sizeof path, "%.40s/sminfo", folder);
     assert_int_equal(chmod(path, 0755), 0);
