@@ -2,11 +2,13 @@
 #include "src/scenario/inventory.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/config/nearest.h"
 #include "src/fabric/planted.h"
+#include "src/scenario/actuator.h"
 #include "src/scenario/words.h"
 
 #define SLACK UINT64_C(1000000000) /* ns */
@@ -62,8 +64,33 @@ static bool is_plain(struct reader *r, const struct yaml_value *at, const char *
     return false;
 }
 
+static const char *const launcher_places[] = {"node", "address", NULL};
+
+/* A mistyped place would go to the machines as an empty word, or as itself. What a shell or awk
+ * have in braces is something else: ${x}, {print $1}. */
+static bool has_places(struct reader *r, const struct yaml_value *at, const char *word,
+                       const char *const *places)
+{
+    char name[32];
+    for (const char *open = word; places && (open = strchr(open, '{')); open++) {
+        size_t length = strspn(open + 1, "abcdefghijklmnopqrstuvwxyz_"), count = 0;
+        bool known = length == 0 || length >= sizeof name || open[1 + length] != '}' ||
+                     (open > word && open[-1] == '$');
+        snprintf(name, sizeof name, "%.*s", (int)length, open + 1);
+        for (; places[count]; count++)
+            known = known || strcmp(places[count], name) == 0;
+        if (known || PLANTED(scenario_any_place))
+            continue;
+        const char *near = nearest_name(name, places, count);
+        yaml_complain(r->errors, yaml_mark(at), "no place {%s}%s%s; docs/hardware.md lists them",
+                      name, near ? ", did you mean " : "", near ? near : "");
+        return false;
+    }
+    return true;
+}
+
 static const char *const *read_words(struct reader *r, const struct yaml_value *list,
-                                     const char *what, size_t most)
+                                     const char *what, size_t most, const char *const *places)
 {
     size_t count = yaml_count(list);
     if (yaml_kind(list) != YAML_KIND_SEQUENCE || count == 0 || count >= most) {
@@ -73,7 +100,8 @@ static const char *const *read_words(struct reader *r, const struct yaml_value *
     }
     const char **words = arena_alloc(&r->inventory->arena, count + 1, sizeof *words);
     for (size_t i = 0; i < count; i++) {
-        if (!yaml_read_string(yaml_item(list, i), what, 1, 1000, &words[i], r->errors))
+        if (!yaml_read_string(yaml_item(list, i), what, 1, 1000, &words[i], r->errors) ||
+            !has_places(r, yaml_item(list, i), words[i], places))
             return NULL;
         words[i] = arena_copy(&r->inventory->arena, words[i]);
     }
@@ -194,7 +222,7 @@ static bool read_node(struct reader *r, const struct yaml_value *value,
     }
     node->name = arena_copy(&r->inventory->arena, name);
     node->address = arena_copy(&r->inventory->arena, raw.address);
-    node->agent = read_words(r, raw.agent, "agent", REMOTE_WORDS);
+    node->agent = read_words(r, raw.agent, "agent", REMOTE_WORDS, launcher_places);
     return node->agent && (!raw.devices || read_devices(r, raw.devices, node));
 }
 
@@ -228,7 +256,7 @@ static bool read_commands(struct reader *r, const struct yaml_value *value, cons
         return false;
     }
     for (size_t i = 0; value && i < yaml_count(value); i++) {
-        out[i] = read_words(r, yaml_item(value, i), what, REMOTE_WORDS);
+        out[i] = read_words(r, yaml_item(value, i), what, REMOTE_WORDS, actuator_places);
         if (!out[i])
             return false;
     }
@@ -275,8 +303,9 @@ static bool read_known(struct reader *r, const struct yaml_value *value)
         {0}};
     if (!yaml_read_fields(value, fields, &known, r->errors))
         return false;
-    r->inventory->managers = read_words(r, known.managers, "managers", 1024);
-    r->inventory->hosts = r->inventory->managers ? read_words(r, known.hosts, "hosts", 4096) : NULL;
+    r->inventory->managers = read_words(r, known.managers, "managers", 1024, NULL);
+    r->inventory->hosts =
+        r->inventory->managers ? read_words(r, known.hosts, "hosts", 4096, NULL) : NULL;
     return r->inventory->hosts != NULL;
 }
 

@@ -175,19 +175,16 @@ static json_t *place_of(const struct testbed *tb, const struct remote_node *node
                      peers);
 }
 
-/* "{node}" and "{address}" in the words of a launcher. */
+/* "{node}" and "{address}" in the words of a launcher; other braces are the launcher's. */
 static const char *launcher_word(struct testbed *tb, const struct inventory_node *at,
                                  const char *word)
 {
     struct text out = {0};
-    for (const char *open; (open = strchr(word, '{')); word = strchr(open, '}') + 1) {
-        if (!strchr(open, '}'))
-            break;
+    for (const char *open; (open = strchr(word, '{'));) {
+        bool node = strncmp(open, "{node}", 6) == 0, address = strncmp(open, "{address}", 9) == 0;
         text_add_bytes(&out, word, (size_t)(open - word));
-        text_add(&out, "%s",
-                 strncmp(open, "{node}", 6) == 0      ? at->name
-                 : strncmp(open, "{address}", 9) == 0 ? at->address
-                                                      : "");
+        text_add(&out, "%s", node ? at->name : address ? at->address : "{");
+        word = open + (node ? 6 : address ? 9 : 1);
     }
     text_add(&out, "%s", word);
     const char *made = arena_copy(&tb->arena, text_data(&out));
