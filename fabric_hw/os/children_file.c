@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "fabric_hw/os/children_state.h"
+#include "src/fabric/planted.h"
 
 static bool write_all(int fd, const char *data, size_t length)
 {
@@ -47,6 +48,16 @@ static bool read_file(void *context, const char *path, char *out, size_t capacit
     return got >= 0;
 }
 
+/* A journal is commands that are run: nobody else may write one for us, also where everybody may
+ * make a folder, as in /var/tmp. */
+static bool is_ours_alone(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           ((st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0) ||
+            PLANTED(os_children_anybodys_folder));
+}
+
 static bool make_folder(void *context, const char *path)
 {
     char part[4096];
@@ -62,8 +73,7 @@ static bool make_folder(void *context, const char *path)
         if (mkdir(part, 0700) != 0 && errno != EEXIST)
             return false;
     }
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    return is_ours_alone(path);
 }
 
 static bool make_folder_of(const char *path)
@@ -77,14 +87,23 @@ static bool make_folder_of(const char *path)
     return slash == path || make_folder(NULL, folder);
 }
 
+/* Whether the file ends within a line. */
+static bool is_torn(int fd)
+{
+    char last = '\n';
+    off_t length = lseek(fd, 0, SEEK_END);
+    return length > 0 && pread(fd, &last, 1, length - 1) == 1 && last != '\n' &&
+           !PLANTED(os_children_append_to_torn);
+}
+
 static bool append(void *context, const char *path, const char *line)
 {
     (void)context;
     if (!make_folder_of(path))
         return false;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-    bool done =
-        fd >= 0 && write_all(fd, line, strlen(line)) && write_all(fd, "\n", 1) && fsync(fd) == 0;
+    int fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+    bool done = fd >= 0 && (!is_torn(fd) || write_all(fd, "\n", 1)) &&
+                write_all(fd, line, strlen(line)) && write_all(fd, "\n", 1) && fsync(fd) == 0;
     if (fd >= 0)
         close(fd);
     return done;
@@ -102,6 +121,14 @@ static bool write_file(void *context, const char *path, const void *data, size_t
     if (fd >= 0)
         close(fd);
     return done;
+}
+
+static bool replace(void *context, const char *path, const char *text)
+{
+    char beside[4096];
+    int length = snprintf(beside, sizeof(beside), "%s.new", path);
+    return length > 0 && (size_t)length < sizeof(beside) &&
+           write_file(context, beside, text, strlen(text), 0) && rename(beside, path) == 0;
 }
 
 /* No link is followed: what it leads to is not ours. */
@@ -146,6 +173,7 @@ void os_children_files(struct remote_host *host)
     host->read = read_file;
     host->append = append;
     host->write = write_file;
+    host->replace = replace;
     host->remove = remove_path;
     host->folder = make_folder;
     host->lock = lock;

@@ -238,40 +238,46 @@ static bool by_ibportstate(const struct actuator_target *target, const struct te
 
 /* ------------------------------------------------------------------ the inventory's own */
 
-static void add_place(struct text *out, const char *name, const struct actuator_target *target,
+const char *const actuator_places[] = {"node",  "address", "peer", "device", "netdev", "far_end",
+                                       "sm",    "network", "text", "on",     "gid",    "port",
+                                       "index", "value",   "us",   NULL};
+
+/* False: there is no such place, the word means something else. */
+static bool add_place(struct text *out, const char *name, const struct actuator_target *target,
                       const struct testbed_fault *fault)
 {
     const struct inventory_device *device = target->device;
-    char gid[FABRIC_GID_TEXT];
-    const struct {
-        const char *name, *value;
-    } texts[] = {{"node", target->node ? target->node->name : ""},
-                 {"address", target->node ? target->node->address : ""},
-                 {"peer", target->peer ? target->peer->name : ""},
-                 {"device", device ? device->name : ""},
-                 {"netdev", device && device->netdev ? device->netdev : ""},
-                 {"far_end", device && device->far_end ? device->far_end : ""},
-                 {"sm", fault->sm ? fault->sm : ""},
-                 {"network", fault->network ? fault->network : ""},
-                 {"text", fault->text ? fault->text : ""},
-                 {"on", fault->on ? "true" : "false"}};
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        if (strcmp(texts[i].name, name) == 0)
-            text_add(out, "%s", texts[i].value);
-    }
+    char gid[FABRIC_GID_TEXT], port[24], index[24], value[24], us[24];
+    const char *const values[] = {target->node ? target->node->name : "",
+                                  target->node ? target->node->address : "",
+                                  target->peer ? target->peer->name : "",
+                                  device ? device->name : "",
+                                  device && device->netdev ? device->netdev : "",
+                                  device && device->far_end ? device->far_end : "",
+                                  fault->sm ? fault->sm : "",
+                                  fault->network ? fault->network : "",
+                                  fault->text ? fault->text : "",
+                                  fault->on ? "true" : "false",
+                                  gid,
+                                  port,
+                                  index,
+                                  value,
+                                  us};
+    static_assert(sizeof values / sizeof values[0] + 1 ==
+                      sizeof actuator_places / sizeof actuator_places[0],
+                  "each place has a value");
     fabric_gid_format(&fault->gid, gid);
-    if (strcmp(name, "gid") == 0)
-        text_add(out, "%s", gid);
-    if (strcmp(name, "port") == 0)
-        text_add(out, "%u", fault->port ? fault->port : 1u);
-    if (strcmp(name, "index") == 0)
-        text_add(out, "%" PRIu32, fault->index);
-    if (strcmp(name, "value") == 0)
-        text_add(out, "%" PRIu64, fault->value);
-    if (strcmp(name, "us") == 0)
-        text_add(out, "%" PRIu64, fault->duration / 1000);
-    if (strncmp(name, "read:", 5) == 0) /* the node's, when it is time */
-        text_add(out, "{%s}", name);
+    snprintf(port, sizeof port, "%u", fault->port ? fault->port : 1u);
+    snprintf(index, sizeof index, "%" PRIu32, fault->index);
+    snprintf(value, sizeof value, "%" PRIu64, fault->value);
+    snprintf(us, sizeof us, "%" PRIu64, fault->duration / 1000);
+    for (size_t i = 0; actuator_places[i]; i++) {
+        if (strcmp(actuator_places[i], name) != 0)
+            continue;
+        text_add(out, "%s", values[i]);
+        return true;
+    }
+    return false; /* "{read:PATH}" too: the node's, when it is time */
 }
 
 static json_t *fill_in(const char *word, const struct actuator_target *target,
@@ -285,7 +291,8 @@ static json_t *fill_in(const char *word, const struct actuator_target *target,
         word += plain;
         if (*word && word[length] == '}') {
             snprintf(name, sizeof name, "%.*s", (int)length - 1, word + 1);
-            add_place(&out, name, target, fault);
+            if (!add_place(&out, name, target, fault))
+                text_add_bytes(&out, word, length + 1);
             word += length + 1;
         } else if (*word) {
             text_add(&out, "%s", word);

@@ -28,6 +28,9 @@ struct actuation { /* arrays of arrays of words; actuation_free */
     json_t *commands, *undo;
 };
 
+/* What {places} in `commands` may be called, besides read:PATH; null ends them. */
+extern const char *const actuator_places[];
+
 /* Whether the word is about nothing but programs that the agent itself runs. */
 bool actuator_is_own(enum testbed_word word);
 /* Capabilities that at least one actuator of the inventory gives. */

@@ -11,8 +11,10 @@
 #include "src/fabric/error.h"
 #include "src/fabric/planted.h"
 #include "src/scenario/facts.h"
+#include "src/scenario/text.h"
 #include "src/scenario/undo.h"
 
+#define LOOK_ANSWER (512u << 10)            /* bytes of what a look says, at most */
 #define STOP_PATIENCE UINT64_C(20000000000) /* ns that a program has to end in order */
 
 struct agent {
@@ -50,9 +52,8 @@ static void say(struct agent *agent, json_t *object)
 
 static void say_log(struct agent *agent, const char *level, const char *text)
 {
-    json_t *string = json_string(text);
-    say(agent, json_pack("{s:s, s:s, s:o}", "event", "log", "level", level, "text",
-                         string ? string : json_string("(no UTF-8)")));
+    say(agent,
+        json_pack("{s:s, s:s, s:o}", "event", "log", "level", level, "text", text_string(text)));
 }
 
 static void say_exited(struct agent *agent, enum fabric_error error, int status)
@@ -63,9 +64,9 @@ static void say_exited(struct agent *agent, enum fabric_error error, int status)
 
 static void answer(struct agent *agent, const json_t *asked, bool ok, const char *detail)
 {
-    say(agent,
-        json_pack("{s:s, s:I, s:b, s:s}", "event", "answer", "id",
-                  json_integer_value(json_object_get(asked, "id")), "ok", ok, "detail", detail));
+    say(agent, json_pack("{s:s, s:I, s:b, s:o}", "event", "answer", "id",
+                         json_integer_value(json_object_get(asked, "id")), "ok", ok, "detail",
+                         text_string(detail)));
 }
 
 /* ------------------------------------------------------------------ the program */
@@ -86,14 +87,15 @@ static void start(struct agent *agent)
     agent->said_end = agent->killed = agent->again = false;
     agent->child = agent->host->spawn(agent->host->context, agent->init->node, detail);
     json_object_set(agent->setup, "rules", agent->rules);
-    if (agent->child && send(agent, json_incref(agent->setup))) {
-        for (size_t i = 0; i < json_array_size(agent->waiting); i++)
-            (void)send(agent, json_incref(json_array_get(agent->waiting, i)));
-        json_array_clear(agent->waiting);
-        return;
+    if (!agent->child) {
+        say_log(agent, "error", detail);
+        say_exited(agent, ERR_INTERNAL, 127);
     }
-    say_log(agent, "error", detail);
-    say_exited(agent, ERR_INTERNAL, 127);
+    /* Of one that has gone already its end is told. */
+    (void)send(agent, json_incref(agent->setup));
+    for (size_t i = 0; i < json_array_size(agent->waiting); i++)
+        (void)send(agent, json_incref(json_array_get(agent->waiting, i)));
+    json_array_clear(agent->waiting);
 }
 
 /* What its end means: only what it said itself tells why. */
@@ -144,6 +146,10 @@ static void begin(struct agent *agent, const json_t *asked)
     const struct remote_host *host = agent->host;
     const char *state = member(asked, "state");
     snprintf(agent->node, sizeof agent->node, "%.60s", member(asked, "node"));
+    if (!host->folder(host->context, state))
+        say_log(agent, "error",
+                "the folder `state` must be one that only the agent's own user may write in: the "
+                "journal in it is neither read nor written");
     snprintf(path, sizeof path, "%.150s/%.60s.undo", state, agent->node);
     undo_open(&agent->undo, host, path);
     agent->begun = true;
@@ -194,7 +200,8 @@ static void start_asked(struct agent *agent, const json_t *asked)
 
 static void act(struct agent *agent, const json_t *asked)
 {
-    char detail[REMOTE_DETAIL] = "the journal cannot be written";
+    char detail[REMOTE_DETAIL] =
+        "how to take it back cannot be written down: what `undo` reads, or the journal";
     bool done = undo_push(&agent->undo, json_object_get(asked, "undo")) &&
                 undo_run_commands(agent->host, json_object_get(asked, "commands"), detail);
     answer(agent, asked, done, done ? "" : detail);
@@ -211,9 +218,12 @@ static void undo(struct agent *agent, const json_t *asked)
 static void look_at(struct agent *agent, const json_t *asked)
 {
     const char *const words[] = {"sh", "-c", member(asked, "line"), NULL};
-    char said[TESTBED_DETAIL] = "";
-    int status = agent->host->run(agent->host->context, words, UNDO_PATIENCE, said, sizeof said);
-    answer(agent, asked, status == 0, said);
+    char *said = malloc(LOOK_ANSWER);
+    assert(said);
+    int status = agent->host->run(agent->host->context, words, UNDO_PATIENCE, said, LOOK_ANSWER);
+    bool whole = strlen(said) + 1 < LOOK_ANSWER;
+    answer(agent, asked, status == 0 && whole, whole ? said : "more than can be looked through");
+    free(said);
 }
 
 /* The names of the topology, over a fabric of the machine. */

@@ -2,11 +2,13 @@
 #include "src/scenario/inventory.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/config/nearest.h"
 #include "src/fabric/planted.h"
+#include "src/scenario/actuator.h"
 #include "src/scenario/words.h"
 
 #define SLACK UINT64_C(1000000000) /* ns */
@@ -45,8 +47,50 @@ static const struct yaml_field top_fields[] = {
     {0}};
 #undef FIELD
 
+/* What becomes a word of commands, a part of a path or of a shell's line is nothing else there: no
+ * option, no second word, no folder above. */
+static bool is_plain(struct reader *r, const struct yaml_value *at, const char *what,
+                     const char *text)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:%-";
+    bool fine = !text || (text[0] && text[strspn(text, plain)] == '\0' && !strchr("-.", text[0]));
+    if (fine || PLANTED(scenario_any_name))
+        return true;
+    yaml_complain(
+        r->errors, yaml_mark(at),
+        "%s: letters, digits and _ . : %% - are expected, none of . and - at first, not '%s'", what,
+        text);
+    return false;
+}
+
+static const char *const launcher_places[] = {"node", "address", NULL};
+
+/* A mistyped place would go to the machines as an empty word, or as itself. What a shell or awk
+ * have in braces is something else: ${x}, {print $1}. */
+static bool has_places(struct reader *r, const struct yaml_value *at, const char *word,
+                       const char *const *places)
+{
+    char name[32];
+    for (const char *open = word; places && (open = strchr(open, '{')); open++) {
+        size_t length = strspn(open + 1, "abcdefghijklmnopqrstuvwxyz_"), count = 0;
+        bool known = length == 0 || length >= sizeof name || open[1 + length] != '}' ||
+                     (open > word && open[-1] == '$');
+        snprintf(name, sizeof name, "%.*s", (int)length, open + 1);
+        for (; places[count]; count++)
+            known = known || strcmp(places[count], name) == 0;
+        if (known || PLANTED(scenario_any_place))
+            continue;
+        const char *near = nearest_name(name, places, count);
+        yaml_complain(r->errors, yaml_mark(at), "no place {%s}%s%s; docs/hardware.md lists them",
+                      name, near ? ", did you mean " : "", near ? near : "");
+        return false;
+    }
+    return true;
+}
+
 static const char *const *read_words(struct reader *r, const struct yaml_value *list,
-                                     const char *what, size_t most)
+                                     const char *what, size_t most, const char *const *places)
 {
     size_t count = yaml_count(list);
     if (yaml_kind(list) != YAML_KIND_SEQUENCE || count == 0 || count >= most) {
@@ -56,7 +100,8 @@ static const char *const *read_words(struct reader *r, const struct yaml_value *
     }
     const char **words = arena_alloc(&r->inventory->arena, count + 1, sizeof *words);
     for (size_t i = 0; i < count; i++) {
-        if (!yaml_read_string(yaml_item(list, i), what, 1, 1000, &words[i], r->errors))
+        if (!yaml_read_string(yaml_item(list, i), what, 1, 1000, &words[i], r->errors) ||
+            !has_places(r, yaml_item(list, i), words[i], places))
             return NULL;
         words[i] = arena_copy(&r->inventory->arena, words[i]);
     }
@@ -135,7 +180,13 @@ static bool read_devices(struct reader *r, const struct yaml_value *value,
         struct inventory_device *device = &node->devices[i];
         if (!yaml_read_fields(yaml_item(value, i), fields, device, r->errors))
             return false;
-        device->name = arena_copy(arena, yaml_text(yaml_key(value, i)));
+        const struct yaml_value *name = yaml_key(value, i), *at = yaml_item(value, i);
+        if (!is_plain(r, name, "the name of a device", yaml_text(name)) ||
+            !is_plain(r, yaml_find(at, "netdev"), "netdev", device->netdev) ||
+            !is_plain(r, yaml_find(at, "far_end"), "far_end", device->far_end) ||
+            !is_plain(r, yaml_find(at, "switch_guid"), "switch_guid", device->switch_guid))
+            return false;
+        device->name = arena_copy(arena, yaml_text(name));
         device->netdev = arena_copy(arena, device->netdev);
         device->far_end = arena_copy(arena, device->far_end);
         device->switch_guid = arena_copy(arena, device->switch_guid);
@@ -148,16 +199,20 @@ struct raw_node {
     const struct yaml_value *agent, *devices;
 };
 
-static bool read_node(struct reader *r, const struct yaml_value *value, const char *name,
-                      const struct yaml_value *agent, struct inventory_node *node)
+static bool read_node(struct reader *r, const struct yaml_value *value,
+                      const struct yaml_value *key, const struct yaml_value *agent,
+                      struct inventory_node *node)
 {
+    const char *name = yaml_text(key);
     static const struct yaml_field fields[] = {
         {"address", YAML_TYPE_STRING, offsetof(struct raw_node, address), 2, 60, NULL, NULL, true},
         {"agent", YAML_TYPE_SEQUENCE, offsetof(struct raw_node, agent), 0, 0, NULL, NULL, false},
         {"devices", YAML_TYPE_MAPPING, offsetof(struct raw_node, devices), 0, 0, NULL, NULL, false},
         {0}};
     struct raw_node raw = {.agent = agent};
-    if (!yaml_read_fields(value, fields, &raw, r->errors))
+    if (!yaml_read_fields(value, fields, &raw, r->errors) ||
+        !is_plain(r, key, "the name of a node", name) ||
+        !is_plain(r, yaml_find(value, "address"), "address", raw.address))
         return false;
     if (!raw.agent) {
         yaml_complain(r->errors, yaml_mark(value),
@@ -167,7 +222,7 @@ static bool read_node(struct reader *r, const struct yaml_value *value, const ch
     }
     node->name = arena_copy(&r->inventory->arena, name);
     node->address = arena_copy(&r->inventory->arena, raw.address);
-    node->agent = read_words(r, raw.agent, "agent", REMOTE_WORDS);
+    node->agent = read_words(r, raw.agent, "agent", REMOTE_WORDS, launcher_places);
     return node->agent && (!raw.devices || read_devices(r, raw.devices, node));
 }
 
@@ -183,7 +238,7 @@ static bool read_nodes(struct reader *r, const struct raw *raw)
     inventory->nodes = arena_alloc(&inventory->arena, count, sizeof *inventory->nodes);
     inventory->node_count = count;
     for (size_t i = 0; i < count; i++) {
-        if (!read_node(r, yaml_item(raw->nodes, i), yaml_text(yaml_key(raw->nodes, i)), raw->agent,
+        if (!read_node(r, yaml_item(raw->nodes, i), yaml_key(raw->nodes, i), raw->agent,
                        &inventory->nodes[i]))
             return false;
     }
@@ -201,7 +256,7 @@ static bool read_commands(struct reader *r, const struct yaml_value *value, cons
         return false;
     }
     for (size_t i = 0; value && i < yaml_count(value); i++) {
-        out[i] = read_words(r, yaml_item(value, i), what, REMOTE_WORDS);
+        out[i] = read_words(r, yaml_item(value, i), what, REMOTE_WORDS, actuator_places);
         if (!out[i])
             return false;
     }
@@ -248,8 +303,9 @@ static bool read_known(struct reader *r, const struct yaml_value *value)
         {0}};
     if (!yaml_read_fields(value, fields, &known, r->errors))
         return false;
-    r->inventory->managers = read_words(r, known.managers, "managers", 1024);
-    r->inventory->hosts = r->inventory->managers ? read_words(r, known.hosts, "hosts", 4096) : NULL;
+    r->inventory->managers = read_words(r, known.managers, "managers", 1024, NULL);
+    r->inventory->hosts =
+        r->inventory->managers ? read_words(r, known.hosts, "hosts", 4096, NULL) : NULL;
     return r->inventory->hosts != NULL;
 }
 

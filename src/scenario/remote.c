@@ -79,7 +79,9 @@ static void take_line(struct testbed *tb, struct remote_node *node, const char *
         if ((uint64_t)json_integer_value(json_object_get(said, "id")) == tb->asked) {
             tb->answered = true;
             tb->answer_ok = json_is_true(json_object_get(said, "ok"));
-            snprintf(tb->answer, sizeof tb->answer, "%s", member(said, "detail"));
+            free(tb->answer);
+            tb->answer = strdup(member(said, "detail"));
+            assert(tb->answer);
         }
     } else { /* a launcher's greeting, perhaps */
         remote_tell(tb, TESTBED_EVENT_LOG, node->name, line, FABRIC_LOG_DEBUG, FABRIC_OK, 0);
@@ -215,6 +217,7 @@ void remote_leave(struct testbed *tb)
             tb->host->end(tb->host->context, tb->nodes[i].agent, REMOTE_PARTING);
     }
     free_events(tb);
+    free(tb->answer);
     if (tb->undo.lines)
         undo_free(&tb->undo);
     arena_free(&tb->arena);
@@ -230,13 +233,21 @@ static void destroy(struct testbed *tb)
     remote_leave(tb);
 }
 
+void remote_journal(const struct inventory *inventory, char path[UNDO_PATH])
+{
+    int length = snprintf(path, UNDO_PATH, "%s/runner.undo", inventory->state);
+    assert(length > 0 && length < UNDO_PATH);
+}
+
 static struct testbed *create(const char *fabric, const struct topology *topology,
                               const struct testbed_options *options, char *detail)
 {
     char path[UNDO_PATH];
     struct inventory *inventory = remote_inventory(options, detail);
     struct testbed *tb = inventory ? calloc(1, sizeof *tb) : NULL;
+    bool ignored, *broke = options->broke ? options->broke : &ignored;
     assert(topology && detail);
+    *broke = true;
     if (!inventory)
         return NULL;
     if (!tb)
@@ -250,15 +261,21 @@ static struct testbed *create(const char *fabric, const struct topology *topolog
     tb->interrupt_context = options->interrupt_context;
     tb->begin = tb->host->now(tb->host->context);
     tb->caps = FABRIC_CAP_RC | FABRIC_CAP_TCP; /* of a plan */
-    snprintf(path, sizeof path, "%.200s/runner.undo", inventory->state);
+    remote_journal(inventory, path);
     undo_open(&tb->undo, tb->host, path);
-    bool made = remote_fit(tb, topology, detail) && (tb->plan || remote_begin(tb, detail));
+    if (!remote_fit(tb, topology, detail)) { /* nobody was called, nothing was done */
+        *broke = false;
+        remote_leave(tb);
+        return NULL;
+    }
+    bool made = tb->plan || remote_begin(tb, detail);
     tb->caps |= actuator_caps(inventory) | FABRIC_CAP_PROCESS_KILL | FABRIC_CAP_VERB_FAULT;
     tb->caps &= options->caps & ~FABRIC_CAP_HTTP; /* the agent speaks none */
     if (made && remote_set_up(tb, topology, detail)) {
         tb->begin = tb->host->now(tb->host->context); /* the world's time 0 */
         return tb;
     }
+    *broke = !PLANTED(scenario_broken_is_skipped) && (!made || tb->broke);
     destroy(tb);
     return NULL;
 }
@@ -421,11 +438,30 @@ static bool take_lock(const struct inventory *inventory, const struct remote_hos
                       char *detail)
 {
     char path[UNDO_PATH];
+    if (!host->folder(host->context, inventory->state)) {
+        snprintf(detail, TESTBED_DETAIL,
+                 "state: %.120s must be a folder that only the user of this run may write in",
+                 inventory->state);
+        return false;
+    }
     snprintf(path, sizeof path, "%.200s/lock", inventory->state);
     if (PLANTED(scenario_two_runs_at_once) || host->lock(host->context, path))
         return true;
     snprintf(detail, TESTBED_DETAIL, "another run holds %.200s", path);
     return false;
+}
+
+/* Agents look at theirs when they begin. */
+static bool take_back_earlier(const struct inventory *inventory, const struct remote_host *host,
+                              char *detail)
+{
+    char path[UNDO_PATH];
+    struct undo undo;
+    remote_journal(inventory, path);
+    undo_open(&undo, host, path);
+    bool done = PLANTED(scenario_runner_forgets) || undo_all(&undo, detail);
+    undo_free(&undo);
+    return done;
 }
 
 static bool open_run(const struct testbed_options *options, char *detail)
@@ -439,8 +475,9 @@ static bool open_run(const struct testbed_options *options, char *detail)
         fine = false;
     }
     if (fine && !options->plan)
-        fine =
-            take_lock(inventory, options->host, detail) && remote_known(options, inventory, detail);
+        fine = take_lock(inventory, options->host, detail) &&
+               take_back_earlier(inventory, options->host, detail) &&
+               remote_known(options, inventory, detail);
     inventory_free(inventory);
     return fine;
 }

@@ -175,19 +175,16 @@ static json_t *place_of(const struct testbed *tb, const struct remote_node *node
                      peers);
 }
 
-/* "{node}" and "{address}" in the words of a launcher. */
+/* "{node}" and "{address}" in the words of a launcher; other braces are the launcher's. */
 static const char *launcher_word(struct testbed *tb, const struct inventory_node *at,
                                  const char *word)
 {
     struct text out = {0};
-    for (const char *open; (open = strchr(word, '{')); word = strchr(open, '}') + 1) {
-        if (!strchr(open, '}'))
-            break;
+    for (const char *open; (open = strchr(word, '{'));) {
+        bool node = strncmp(open, "{node}", 6) == 0, address = strncmp(open, "{address}", 9) == 0;
         text_add_bytes(&out, word, (size_t)(open - word));
-        text_add(&out, "%s",
-                 strncmp(open, "{node}", 6) == 0      ? at->name
-                 : strncmp(open, "{address}", 9) == 0 ? at->address
-                                                      : "");
+        text_add(&out, "%s", node ? at->name : address ? at->address : "{");
+        word = open + (node ? 6 : address ? 9 : 1);
     }
     text_add(&out, "%s", word);
     const char *made = arena_copy(&tb->arena, text_data(&out));
@@ -207,9 +204,11 @@ bool remote_start_agent(struct testbed *tb, struct remote_node *node, char *deta
         SAY("the agent of %s: %.200s", node->at->name, why);
         return false;
     }
-    return remote_send(tb, node,
-                       json_pack("{s:s, s:s, s:s, s:o}", "do", "begin", "node", node->at->name,
-                                 "state", tb->inventory->state, "place", place_of(tb, node)));
+    /* One that has ended already says why before its end is told. */
+    (void)remote_send(tb, node,
+                      json_pack("{s:s, s:s, s:s, s:o}", "do", "begin", "node", node->at->name,
+                                "state", tb->inventory->state, "place", place_of(tb, node)));
+    return true;
 }
 
 /* What it said last says why there is no agent. */
@@ -251,6 +250,7 @@ bool remote_begin(struct testbed *tb, char *detail)
 static bool do_fault(struct testbed *tb, const struct testbed_fault *fault, char *detail)
 {
     enum testbed_result result = remote_apply(tb, fault, detail);
+    tb->broke = result != TESTBED_DONE && result != TESTBED_LACKS;
     return result == TESTBED_DONE;
 }
 
@@ -276,6 +276,7 @@ static bool await_gid(struct testbed *tb, struct remote_node *node,
             return false;
         }
     } while (tb->host->now(tb->host->context) < deadline);
+    tb->broke = true;
     SAY("%s has not got the GID %s", node->name, text);
     return false;
 }

@@ -71,13 +71,19 @@ struct remote_host {
      */
     bool (*read)(void *context, const char *path, char *out, size_t capacity);
     /* append: `line` and a newline at the end of a file that is made if need be, on the disk when
-     * it returns. */
+     * it returns. It is a line of its own also after a piece of one that somebody could not write
+     * to its end. */
     bool (*append)(void *context, const char *path, const char *line);
     /* write: `length` bytes at `offset` of a file that is made with its folders. */
     bool (*write)(void *context, const char *path, const void *data, size_t length,
                   uint64_t offset);
+    /* replace: `text` is all that the file holds, on the disk; false, or whoever ends us meanwhile:
+     * it is as before. */
+    bool (*replace)(void *context, const char *path, const char *text);
     void (*remove)(void *context, const char *path); /* a file, or a folder with all in it */
-    bool (*folder)(void *context, const char *path); /* makes it, with those above; true if there */
+    /* folder: makes it, with those above. False when it cannot be made, and where anybody else may
+     * write in it; `append`, `write` and `lock` refuse such a folder too. */
+    bool (*folder)(void *context, const char *path);
     /* lock: keeps others that ask for the same path out until this process ends. False: somebody
      * has it. */
     bool (*lock)(void *context, const char *path);

@@ -38,10 +38,10 @@ static bool are_known(const char *const *known, char *names, const char *what, c
     return any;
 }
 
-/* Runs a shell's line on the machine; what it says is in `said`. */
-static bool look(struct testbed *tb, struct remote_node *node, const char *line, char *said,
-                 char *detail)
+/* Runs a shell's line on the machine; what it says is tb->answer, however long. */
+static bool look(struct testbed *tb, struct remote_node *node, const char *line, char *detail)
 {
+    char said[TESTBED_DETAIL] = "";
     struct text out = {0};
     const char *place = strstr(line, "{device}");
     assert(place);
@@ -57,13 +57,12 @@ static bool look(struct testbed *tb, struct remote_node *node, const char *line,
 
 static bool ask_fabric(struct testbed *tb, char *detail)
 {
-    char said[TESTBED_DETAIL] = "";
     struct remote_node *node = &tb->nodes[0];
     assert(tb->node_count == 1);
-    return look(tb, node, MASTER, said, detail) &&
-           are_known(tb->inventory->managers, said, "master subnet manager", detail) &&
-           look(tb, node, HOSTS, said, detail) &&
-           are_known(tb->inventory->hosts, said, "host", detail);
+    return look(tb, node, MASTER, detail) &&
+           are_known(tb->inventory->managers, tb->answer, "master subnet manager", detail) &&
+           look(tb, node, HOSTS, detail) &&
+           are_known(tb->inventory->hosts, tb->answer, "host", detail);
 }
 
 /* A testbed of the inventory's machines alone: nothing is set up. */
@@ -106,7 +105,7 @@ bool remote_undo_all(const struct testbed_options *options, char *detail)
     struct testbed *tb = visit(options, NULL, detail);
     if (!tb)
         return false;
-    snprintf(path, sizeof path, "%.200s/runner.undo", tb->inventory->state);
+    remote_journal(tb->inventory, path);
     undo_open(&tb->undo, tb->host, path);
     size_t lines = undo_count(&tb->undo);
     bool done = remote_begin(tb, detail);

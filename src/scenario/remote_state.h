@@ -57,18 +57,21 @@ struct testbed {
     size_t node_count;
     fabric_caps caps;
     bool plan;
+    bool broke; /* what kept it from being made is not the topology */
     uint64_t begin;
     struct undo undo; /* of commands that ran where the runner is */
     struct remote_told *events, **events_end, *told;
     uint64_t asked; /* id of the latest request */
     bool answered, answer_ok;
-    char answer[TESTBED_DETAIL];
+    char *answer; /* whole; null: none yet */
     bool (*interrupted)(void *context);
     void *interrupt_context;
 };
 
 /* remote.c */
 struct inventory *remote_inventory(const struct testbed_options *options, char *detail);
+/* Where how to take back is that was done where the runner is. */
+void remote_journal(const struct inventory *inventory, char path[UNDO_PATH]);
 void remote_tell(struct testbed *tb, enum testbed_event_type type, const char *node,
                  const char *text, enum fabric_log_level level, enum fabric_error error,
                  int status);

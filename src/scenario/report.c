@@ -26,23 +26,6 @@ static void append(json_t *array, json_t *value)
         abort();
 }
 
-/* Logs carry what programs said, which need not be UTF-8: what is not becomes '?'. */
-static json_t *text_value(const char *text)
-{
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    struct text plain = {0};
-    text_add(&plain, "%s", text);
-    for (size_t i = 0; i < plain.length; i++) {
-        if ((unsigned char)plain.data[i] >= 0x80)
-            plain.data[i] = '?';
-    }
-    value = json_string(text_data(&plain));
-    text_free(&plain);
-    return value;
-}
-
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);
@@ -52,7 +35,7 @@ static json_t *strings(const char *const *texts, size_t count)
 {
     json_t *array = checked(json_array());
     for (size_t i = 0; i < count; i++)
-        append(array, text_value(texts[i]));
+        append(array, text_string(texts[i]));
     return array;
 }
 
@@ -63,10 +46,10 @@ static json_t *failure_value(const struct scenario_failure *failure)
     put(object, "line", number(failure->mark.line));
     put(object, "column", number(failure->mark.column));
     put(object, "time", number(failure->time));
-    put(object, "expected", text_value(text_data(&failure->expected)));
-    put(object, "found", text_value(text_data(&failure->found)));
+    put(object, "expected", text_string(text_data(&failure->expected)));
+    put(object, "found", text_string(text_data(&failure->found)));
     if (failure->nearest.length)
-        put(object, "nearest", text_value(text_data(&failure->nearest)));
+        put(object, "nearest", text_string(text_data(&failure->nearest)));
     return object;
 }
 
@@ -84,7 +67,7 @@ static json_t *answer_value(const struct scenario_answer *answer, size_t id)
     put(object, "outcome", json_string(answer->answered ? answer->class : "hung"));
     put(object, "error", json_string(answer->error));
     put(object, "transport", json_string(answer->transport));
-    put(object, "detail", text_value(answer->detail));
+    put(object, "detail", text_string(answer->detail));
     put(object, "bytes", number(answer->bytes));
     return object;
 }
@@ -103,7 +86,7 @@ static json_t *history_value(const struct history *history)
             put(object, "level", json_string(history_level_name(entry->level)));
         if (entry->kind == HISTORY_EXIT)
             put(object, "error", json_string(error_name(entry->error)));
-        put(object, "text", text_value(entry->text));
+        put(object, "text", text_string(entry->text));
         append(array, object);
     }
     return array;
@@ -115,7 +98,7 @@ static json_t *tail_value(const struct scenario_result *result)
     for (size_t i = 0; i < SCENARIO_TRACE_TAIL; i++) {
         const struct text *line = &result->tail[(result->tail_next + i) % SCENARIO_TRACE_TAIL];
         if (line->length)
-            append(array, text_value(text_data(line)));
+            append(array, text_string(text_data(line)));
     }
     return array;
 }
@@ -137,7 +120,7 @@ static json_t *replay_value(const struct scenario *scenario, const char *fabric,
         if (!(result->caps >> bit & 1))
             text_add(&line, " --without %s", fabric_cap_name((enum fabric_cap_bit)bit));
     }
-    json_t *value = text_value(text_data(&line));
+    json_t *value = text_string(text_data(&line));
     text_free(&line);
     return value;
 }
@@ -157,15 +140,15 @@ json_t *report_run(const struct scenario *scenario, const char *fabric,
         if (result->answers[i].step)
             append(answers, answer_value(&result->answers[i], i + 1));
     }
-    put(object, "file", text_value(scenario->file));
-    put(object, "cell", text_value(scenario->cell));
-    put(object, "name", text_value(scenario->name));
-    put(object, "about", text_value(scenario->about));
+    put(object, "file", text_string(scenario->file));
+    put(object, "cell", text_string(scenario->cell));
+    put(object, "name", text_string(scenario->name));
+    put(object, "about", text_string(scenario->about));
     put(object, "proves", strings(scenario->proves, scenario->proves_count));
     put(object, "fabric", json_string(fabric));
     put(object, "status", json_string(names[result->status]));
     if (result->reason.length)
-        put(object, "reason", text_value(text_data(&result->reason)));
+        put(object, "reason", text_string(text_data(&result->reason)));
     put(object, "seed", number(result->seed));
     put(object, "time", number(result->time));
     if (result->real)
@@ -185,9 +168,9 @@ json_t *report_valid(const struct scenario *scenario)
 {
     json_t *object = checked(json_object());
     assert(scenario);
-    put(object, "file", text_value(scenario->file));
-    put(object, "cell", text_value(scenario->cell));
-    put(object, "name", text_value(scenario->name));
+    put(object, "file", text_string(scenario->file));
+    put(object, "cell", text_string(scenario->cell));
+    put(object, "name", text_string(scenario->name));
     put(object, "status", json_string("passed"));
     return object;
 }
@@ -200,11 +183,11 @@ json_t *report_invalid(const char *file, const char *cell, const struct yaml_err
         json_t *error = checked(json_object());
         put(error, "line", number(errors->items[i].mark.line));
         put(error, "column", number(errors->items[i].mark.column));
-        put(error, "text", text_value(errors->items[i].text));
+        put(error, "text", text_string(errors->items[i].text));
         append(list, error);
     }
-    put(object, "file", text_value(file));
-    put(object, "cell", text_value(cell));
+    put(object, "file", text_string(file));
+    put(object, "cell", text_string(cell));
     put(object, "name", json_string(""));
     put(object, "status", json_string("invalid"));
     put(object, "errors", list);
@@ -218,13 +201,13 @@ json_t *report_broken(const char *file, const char *cell, const char *fabric, co
     assert(file && cell && fabric && reason);
     replay_start(&replay, file, cell);
     text_add(&replay, " --fabric %s --jobs 1", fabric);
-    put(object, "file", text_value(file));
-    put(object, "cell", text_value(cell));
+    put(object, "file", text_string(file));
+    put(object, "cell", text_string(cell));
     put(object, "name", json_string(""));
     put(object, "fabric", json_string(fabric));
     put(object, "status", json_string("broken"));
-    put(object, "reason", text_value(reason));
-    put(object, "replay", text_value(text_data(&replay)));
+    put(object, "reason", text_string(reason));
+    put(object, "replay", text_string(text_data(&replay)));
     text_free(&replay);
     return object;
 }

@@ -236,6 +236,7 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
 {
     assert(scenario && ops && options && out);
     char detail[TESTBED_DETAIL] = "";
+    bool broke = false;
     struct runner r = {.scenario = scenario, .ops = ops, .options = options, .result = out};
     *out = (struct scenario_result){.status = SCENARIO_PASSED,
                                     .seed = options->seed,
@@ -246,7 +247,8 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
                                          .inventory = options->inventory,
                                          .host = options->host,
                                          .interrupted = options->interrupted,
-                                         .interrupt_context = options->interrupt_context};
+                                         .interrupt_context = options->interrupt_context,
+                                         .broke = &broke};
     if (ops->slack && scenario->real > SCENARIO_REAL_LIMIT && !options->slow &&
         !PLANTED(scenario_slow_always)) {
         runner_break(&r, SCENARIO_SKIPPED,
@@ -255,6 +257,10 @@ void scenario_run(const struct scenario *scenario, const struct testbed_ops *ops
         return;
     }
     r.tb = ops->create(scenario->topology, &made, detail);
+    if (!r.tb && broke) {
+        runner_break(&r, SCENARIO_BROKEN, "fabric %s: %s", ops->name, detail);
+        return;
+    }
     if (!r.tb) {
         runner_break(&r, SCENARIO_SKIPPED, "fabric %s cannot be this topology: %s", ops->name,
                      detail);

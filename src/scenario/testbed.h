@@ -163,6 +163,9 @@ struct testbed_options {
     /* Asked again and again while `next` waits; true ends the wait. Null: never. */
     bool (*interrupted)(void *context);
     void *interrupt_context;
+    /* Where `create` says true when the topology is none of its reasons: something broke. Null:
+     * nobody asks. */
+    bool *broke;
 };
 
 struct testbed;

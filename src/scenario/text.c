@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 static void text_reserve(struct text *text, size_t more)
 {
     size_t need = text->length + more + 1;
@@ -76,4 +78,21 @@ void text_free(struct text *text)
     assert(text);
     free(text->data);
     *text = (struct text){0};
+}
+
+json_t *text_string(const char *text)
+{
+    assert(text);
+    json_t *value = json_string(text);
+    if (value || PLANTED(scenario_any_bytes))
+        return value;
+    struct text plain = {0};
+    text_add(&plain, "%s", text);
+    for (size_t i = 0; i < plain.length; i++) {
+        if ((unsigned char)plain.data[i] >= 0x80)
+            plain.data[i] = '?';
+    }
+    value = json_string(text_data(&plain));
+    text_free(&plain);
+    return value;
 }

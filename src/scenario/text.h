@@ -5,6 +5,7 @@
 #ifndef SRC_SCENARIO_TEXT_H
 #define SRC_SCENARIO_TEXT_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,9 @@ void text_add_bytes(struct text *text, const char *bytes, size_t length);
 void text_add_time(struct text *text, uint64_t ns);
 const char *text_data(const struct text *text); /* never null */
 void text_free(struct text *text);
+
+/* A string of JSON from what programs said, which need not be UTF-8 or was cut within a character:
+ * then what is no ASCII becomes '?'. The caller's. */
+json_t *text_string(const char *text);
 
 #endif

@@ -11,13 +11,23 @@
 
 #define JOURNAL (1u << 20) /* bytes of a journal, at most */
 
+/* What others may write to is not run. */
+static bool is_ours(const struct remote_host *host, const char *path)
+{
+    char folder[UNDO_PATH];
+    const char *slash = strrchr(path, '/');
+    assert(slash);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
+    return host->folder(host->context, folder);
+}
+
 void undo_open(struct undo *undo, const struct remote_host *host, const char *path)
 {
     char *text = malloc(JOURNAL), *rest = text;
     assert(undo && host && path && text);
     *undo = (struct undo){.host = host, .lines = json_array()};
     snprintf(undo->path, sizeof undo->path, "%s", path);
-    if (!host->read(host->context, path, text, JOURNAL))
+    if (!host->read(host->context, path, text, JOURNAL) || !is_ours(host, path))
         text[0] = '\0';
     for (char *line; (line = strtok_r(rest, "\n", &rest));) {
         json_t *commands = json_loads(line, 0, NULL);
@@ -41,9 +51,10 @@ size_t undo_count(const struct undo *undo)
     return json_array_size(undo->lines);
 }
 
-/* "{read:PATH}" is replaced by the first word of the file. */
+/* "{read:PATH}" is replaced by the first word of the file; null when there is none. */
 static json_t *read_places(const struct remote_host *host, const char *word)
 {
+    bool all = true;
     char path[UNDO_PATH], content[128];
     struct text out = {0};
     const char *begin;
@@ -51,12 +62,14 @@ static json_t *read_places(const struct remote_host *host, const char *word)
         size_t length = strcspn(begin + 6, "}");
         text_add_bytes(&out, word, (size_t)(begin - word));
         snprintf(path, sizeof path, "%.*s", (int)length, begin + 6);
-        if (host->read(host->context, path, content, sizeof content))
+        bool there = host->read(host->context, path, content, sizeof content) && content[0];
+        if (there)
             text_add(&out, "%.*s", (int)strcspn(content, " \n"), content);
+        all = all && (there || PLANTED(scenario_undo_reads_nothing));
         word = begin + 6 + length + (begin[6 + length] == '}');
     }
     text_add(&out, "%s", word);
-    json_t *made = json_string(text_data(&out));
+    json_t *made = all ? text_string(text_data(&out)) : NULL;
     text_free(&out);
     return made;
 }
@@ -64,15 +77,22 @@ static json_t *read_places(const struct remote_host *host, const char *word)
 static json_t *resolve(const struct remote_host *host, const json_t *commands)
 {
     json_t *made = json_array(), *command, *word;
+    bool all = true;
     size_t i, j;
     json_array_foreach((json_t *)(uintptr_t)commands, i, command)
     {
         json_t *words = json_array();
         json_array_foreach(command, j, word)
-            json_array_append_new(words, read_places(host, json_string_value(word)));
+        {
+            const char *text = json_string_value(word);
+            all = text && json_array_append_new(words, read_places(host, text)) == 0 && all;
+        }
         json_array_append_new(made, words);
     }
-    return made;
+    if (all)
+        return made;
+    json_decref(made);
+    return NULL;
 }
 
 static bool is_there(const struct undo *undo, const json_t *commands)
@@ -93,7 +113,7 @@ bool undo_push(struct undo *undo, const json_t *commands)
     if (json_array_size(commands) == 0)
         return true;
     json_t *resolved = resolve(undo->host, commands);
-    char *line = json_dumps(resolved, JSON_COMPACT);
+    char *line = resolved ? json_dumps(resolved, JSON_COMPACT) : NULL;
     bool written = line && (is_there(undo, resolved) || PLANTED(scenario_undo_not_on_disk) ||
                             undo->host->append(undo->host->context, undo->path, line));
     if (written && !is_there(undo, resolved))
@@ -112,8 +132,13 @@ static bool run_command(const struct remote_host *host, const json_t *command, c
         snprintf(detail, REMOTE_DETAIL, "a command of %zu words", count);
         return false;
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         words[i] = json_string_value(json_array_get(command, i));
+        if (!words[i]) {
+            snprintf(detail, REMOTE_DETAIL, "a command whose word %zu is no text", i + 1);
+            return false;
+        }
+    }
     bool may_fail = words[0][0] == '-';
     words[0] += may_fail;
     int status = host->run(host->context, words, UNDO_PATIENCE, said, sizeof said);
@@ -137,16 +162,21 @@ bool undo_run_commands(const struct remote_host *host, const json_t *commands, c
     return true;
 }
 
-/* The file says what is left. */
+/* The file says what is left. Who is killed meanwhile leaves more in it, never less. */
 static void rewrite(struct undo *undo, const json_t *left)
 {
     const struct remote_host *host = undo->host;
-    host->remove(host->context, undo->path);
+    struct text lines = {0};
     for (size_t i = 0; i < json_array_size(left); i++) {
         char *line = json_dumps(json_array_get(left, i), JSON_COMPACT);
-        (void)host->append(host->context, undo->path, line ? line : "[]");
+        text_add(&lines, "%s\n", line ? line : "[]");
         free(line);
     }
+    if (json_array_size(left) == 0)
+        host->remove(host->context, undo->path);
+    else
+        (void)host->replace(host->context, undo->path, text_data(&lines));
+    text_free(&lines);
 }
 
 bool undo_all(struct undo *undo, char *detail)

@@ -21,7 +21,8 @@ struct undo {
     json_t *lines; /* those on the disk, in order */
 };
 
-/* A journal at `path`, with what an earlier process left there. undo_free releases it and leaves
+/* A journal at `path`, with what an earlier process left there, unless others may write in its
+ * folder: then there is nothing, and nothing can be pushed. undo_free releases it and leaves
  * the file alone. */
 void undo_open(struct undo *undo, const struct remote_host *host, const char *path);
 void undo_free(struct undo *undo);
@@ -30,7 +31,7 @@ size_t undo_count(const struct undo *undo);
 
 /* Writes down how to take back what comes next: `commands`, run in their order. A line that is
  * there already is not written twice. "{read:PATH}" in a word becomes what the file says now.
- * False: it could not be written, and nothing may be done. */
+ * False: it could not be written, or such a file not be read, and nothing may be done. */
 bool undo_push(struct undo *undo, const json_t *commands);
 
 /* Runs commands in order up to the first that fails; a sentence in `detail` (REMOTE_DETAIL bytes)

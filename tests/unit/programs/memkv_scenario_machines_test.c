@@ -186,6 +186,23 @@ static void what_machines_cannot_be_is_skipped_with_the_reason(void **state)
     says("lacks: power_loss");
 }
 
+/* It is no property of the fabric that an agent does not start. */
+static void what_breaks_is_no_skip(void **state)
+{
+    (void)state;
+    put_scenario("x.yaml", "  - {port_down: store}\n");
+    char text[512];
+    snprintf(text, sizeof text,
+             "exclusive: true\nallowed: all\nagent: ['false']\n"
+             "nodes: {a: {address: 192.0.2.1}, b: {address: 192.0.2.2}}\n"
+             "commands: {port_down: {do: [['true']], undo: []}}\nstate: %s/state\n",
+             folder);
+    put("broken.yaml", text);
+    assert_int_equal(run("run x.yaml --fabric lab --inventory broken.yaml"), 1);
+    says("the agent of a ended");
+    says("0 passed, 1 failed, 0 skipped");
+}
+
 static void a_plan_does_nothing(void **state)
 {
     (void)state;
@@ -220,7 +237,8 @@ static void strangers_on_the_fabric_are_a_refusal(void **state)
     put_scenario("x.yaml", "  - {disk_full: {node: host, on: true}}\n");
     put("sminfo", "#!/bin/sh\necho 'sminfo: sm lid 1 sm guid 0x55, activity count 3 priority 1 "
                   "state 3 SMINFO_MASTER'\n");
-    put("ibhosts", "#!/bin/sh\necho 'Ca\t: 0x1 ports 1 \"a mlx5_0\"'\n"
+    /* As many as a rack has: the last one counts too. */
+    put("ibhosts", "#!/bin/sh\nfor i in $(seq 60); do echo 'Ca\t: 0x1 ports 1 \"a mlx5_0\"'; done\n"
                    "echo 'Ca\t: 0x2 ports 1 \"b mlx5_0\"'\n");
     snprintf(path, sizeof path, "%.40s/sminfo", folder);
     assert_int_equal(chmod(path, 0755), 0);
@@ -285,6 +303,36 @@ static void a_run_that_is_killed_or_ended_leaves_nothing(void **state)
     says("nothing to take back");
 }
 
+static void what_a_command_says_need_be_no_utf8(void **state)
+{
+    char text[1024];
+    (void)state;
+    snprintf(text, sizeof text,
+             "exclusive: true\nallowed: all\nstate: %1$s/state\nagent: [%2$s, agent]\n"
+             "nodes: {a: {address: %3$s1}, b: {address: %3$s2}}\n"
+             "commands: {disk_full: {do: [[sh, -c, 'printf \"it is \\377\\n\"; exit 3']],"
+             " undo: [[sh, -c, 'echo undo >>%1$s/log']]}}\n",
+             folder, program, address);
+    put("odd.yaml", text);
+    put_scenario("x.yaml", "  - {disk_full: {node: host, on: true}}\n");
+    assert_int_equal(run("run x.yaml --fabric lab --inventory odd.yaml"), 1);
+    says("ended with 3: it is ?");
+    assert_string_equal(content("log"), "undo\n");
+}
+
+/* Before it does anything, not with what it does itself: the first case must not run over it. */
+static void the_next_run_takes_back_what_the_runner_had_left(void **state)
+{
+    (void)state;
+    put_scenario("x.yaml", "  - {port_down: store}\n");
+    char path[96], line[256];
+    snprintf(path, sizeof path, "%s/state/runner.undo", folder);
+    snprintf(line, sizeof line, "[[\"sh\",\"-c\",\"echo undo earlier >>%s/log\"]]", folder);
+    assert_true(host.append(host.context, path, line));
+    assert_int_equal(run(RUN), 0);
+    assert_string_equal(content("log"), "undo earlier\ndo port_down\nundo port_down\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +342,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_can_be_made_to_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(what_machines_cannot_be_is_skipped_with_the_reason, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(what_breaks_is_no_skip, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_next_run_takes_back_what_the_runner_had_left, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_a_command_says_need_be_no_utf8, setup, teardown),
         cmocka_unit_test_setup_teardown(a_plan_does_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(only_machines_of_ones_own_are_touched, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers_on_the_fabric_are_a_refusal, setup, teardown),

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,11 +178,11 @@ static void ones_own_command_goes_first_and_is_filled_in(void **state)
     read_inventory(IP "commands:\n"
                       "  pkey_remove: {on: runner, do: [[osm, '{node}/{device}', '{value}']],"
                       " undo: [[osm, back, '{read:/x}', 'a{b']]}\n"
-                      "  port_down: {do: [[pdu, '{netdev}{nothing}']], undo: []}\n");
+                      "  port_down: {do: [[pdu, '{netdev}{Nothing}']], undo: []}\n");
     struct testbed_fault fault = {.word = TESTBED_PKEY_REMOVE, .value = 291};
     assert_string_equal(done(&fault, 0), "osm a/rxe0 291;|osm back {read:/x} a{b;");
     fault.word = TESTBED_PORT_DOWN;
-    assert_string_equal(done(&fault, 0), "pdu eth0;|");
+    assert_string_equal(done(&fault, 0), "pdu eth0{Nothing};|");
     assert_true(actuator_caps(inventory) & FABRIC_CAP_PKEY);
     assert_false(actuator_caps(inventory) & FABRIC_CAP_SM);
 }
@@ -222,6 +223,57 @@ static void mistakes_in_an_inventory_have_a_place(void **state)
     refused(TOP "exclusiv: true\n", "exclusive");
 }
 
+#define NODE(name, address, device)                                                                \
+    "nodes: {" name ": {address: " address ", devices: {" device "}}}\n"
+
+/* They go into commands as root, into a shell's line and into paths. */
+static void a_name_cannot_be_more_than_a_name(void **state)
+{
+    static const char top[] = "exclusive: true\nagent: [x]\n";
+    static const char *const bad[][2] = {
+        {NODE("'../a'", "192.0.2.1", "d: {}"), "3:9: the name of a node"},
+        {NODE("'a b'", "192.0.2.1", "d: {}"), "the name of a node"},
+        {NODE("a", "'192.0.2.1 or true'", "d: {}"), "address"},
+        {NODE("a", "192.0.2.1", "'d;reboot': {}"), "the name of a device"},
+        {NODE("a", "192.0.2.1", "'-d': {}"), "the name of a device"},
+        {NODE("a", "192.0.2.1", "d: {netdev: 'e root'}"), "netdev"},
+        {NODE("a", "192.0.2.1", "d: {far_end: '$(x)'}"), "far_end"},
+        {NODE("a", "192.0.2.1", "d: {switch_guid: '0x1 9'}"), "switch_guid"}};
+    char text[512];
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        snprintf(text, sizeof text, "%s%s", top, bad[i][0]);
+        refused(text, bad[i][1]);
+    }
+    snprintf(text, sizeof text, "%s%s", top,
+             NODE("rack-1.a_2", "'fe80::1%eth0'", "d: {netdev: br-lan.7}"));
+    read_inventory(text);
+}
+
+static void a_place_is_known_and_other_braces_are_left_alone(void **state)
+{
+    const struct testbed_fault fault = {.word = TESTBED_PORT_DOWN, .value = 7};
+    (void)state;
+    refused(TOP "commands: {port_down: {do: [[ip, link, '{netdv}']], undo: []}}\n",
+            "no place {netdv}, did you mean netdev");
+    refused("agent: [ssh, '{nod}']\nnodes: {a: {address: 192.0.2.1}}\n",
+            "1:14: no place {nod}, did you mean node");
+    read_inventory(
+        TOP "commands: {port_down: {do: [[sh, '${x} {print $1} {HOME} {value}']], undo: []}}\n");
+    assert_string_equal(done(&fault, 0), "sh ${x} {print $1} {HOME} 7;|");
+    inventory_free(inventory);
+    inventory = NULL;
+    for (size_t i = 0; actuator_places[i]; i++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%scommands: {port_down: {do: [['<{%s}>']], undo: []}}\n", TOP,
+                 actuator_places[i]);
+        read_inventory(text);
+        assert_null(strchr(done(&fault, 0), '{'));
+        inventory_free(inventory);
+        inventory = NULL;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +285,8 @@ int main(void)
         cmocka_unit_test_teardown(a_switch_port_is_disabled_by_its_guid, teardown),
         cmocka_unit_test_teardown(ones_own_command_goes_first_and_is_filled_in, teardown),
         cmocka_unit_test_teardown(only_allowed_words_are_carried_out, teardown),
+        cmocka_unit_test_teardown(a_place_is_known_and_other_braces_are_left_alone, teardown),
+        cmocka_unit_test_teardown(a_name_cannot_be_more_than_a_name, teardown),
         cmocka_unit_test(mistakes_in_an_inventory_have_a_place),
     };
     return cmocka_run_group_tests_name("actuator", tests, NULL, NULL);

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fabric_hw/os/children.h"
 #include "src/scenario/undo.h"
@@ -102,6 +104,69 @@ static void what_fails_stays_and_the_rest_is_taken_back(void **state)
     assert_null(strstr(content(journal), "three"));
 }
 
+static void removes_nothing(void *context, const char *path)
+{
+    (void)context;
+    fail_msg("%s was removed", path);
+}
+
+/* Whoever is killed between a removal and what is written anew would leave nothing to undo. */
+static void a_journal_with_something_left_is_never_away(void **state)
+{
+    char detail[REMOTE_DETAIL] = "";
+    struct remote_host careful = host;
+    struct undo other;
+    (void)state;
+    push("sh", "one", 5);
+    push("sh", "two", 0);
+    careful.remove = removes_nothing;
+    undo_open(&other, &careful, journal);
+    assert_false(undo_all(&other, detail));
+    undo_free(&other);
+    assert_non_null(strstr(content(journal), "one"));
+    assert_null(strstr(content(journal), "two"));
+}
+
+static void a_line_that_is_no_command_is_told_and_stays(void **state)
+{
+    char detail[REMOTE_DETAIL] = "";
+    struct undo other;
+    (void)state;
+    assert_true(host.append(host.context, journal, "[[\"sh\",5]]"));
+    undo_open(&other, &host, journal);
+    assert_false(undo_all(&other, detail));
+    assert_string_equal(detail, "a command whose word 2 is no text");
+    assert_int_equal(undo_count(&other), 1);
+    undo_free(&other);
+}
+
+/* They would be run as whoever takes back. */
+static void the_commands_of_others_are_not_run(void **state)
+{
+    char detail[REMOTE_DETAIL] = "", link[96], theirs[128];
+    struct undo other;
+    (void)state;
+    push("sh", "one", 0);
+    snprintf(link, sizeof link, "%s/link", folder);
+    snprintf(theirs, sizeof theirs, "%s/journal", link);
+    assert_int_equal(symlink(folder, link), 0);
+    undo_open(&other, &host, theirs);
+    assert_int_equal(undo_count(&other), 0);
+    undo_free(&other);
+    assert_int_equal(chmod(folder, 0777), 0);
+    undo_open(&other, &host, journal);
+    assert_int_equal(undo_count(&other), 0);
+    json_t *commands = writes("sh", "two", 0);
+    assert_false(undo_push(&other, commands));
+    json_decref(commands);
+    undo_free(&other);
+    assert_int_equal(chmod(folder, 0700), 0);
+    undo_open(&other, &host, journal);
+    assert_true(undo_all(&other, detail));
+    undo_free(&other);
+    assert_string_equal(content(log_path), "one\n");
+}
+
 static void a_value_is_read_before_it_is_changed(void **state)
 {
     char value[96], detail[REMOTE_DETAIL] = "", word[256];
@@ -114,6 +179,16 @@ static void a_value_is_read_before_it_is_changed(void **state)
     json_decref(commands);
     assert_non_null(strstr(content(journal), "[\"echo\",\"x1500y\"]"));
     assert_true(undo_all(&undo, detail));
+}
+
+static void nothing_is_done_when_what_it_was_cannot_be_read(void **state)
+{
+    (void)state;
+    json_t *commands = json_pack("[[s, s]]", "echo", "x{read:/proc/nowhere/mtu}y");
+    assert_false(undo_push(&undo, commands));
+    json_decref(commands);
+    assert_int_equal(undo_count(&undo), 0);
+    assert_string_equal(content(journal), "(none)");
 }
 
 static void nothing_is_done_where_nothing_can_be_written(void **state)
@@ -150,7 +225,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(another_process_finds_it_on_the_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(what_fails_stays_and_the_rest_is_taken_back, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_journal_with_something_left_is_never_away, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_line_that_is_no_command_is_told_and_stays, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(the_commands_of_others_are_not_run, setup, teardown),
         cmocka_unit_test_setup_teardown(a_value_is_read_before_it_is_changed, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_is_done_when_what_it_was_cannot_be_read, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(nothing_is_done_where_nothing_can_be_written, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(commands_end_with_the_first_that_fails, setup, teardown),

@@ -186,6 +186,22 @@ static void files_are_appended_written_and_removed(void **state)
 }
 
 /* A link is removed, not what it leads to. */
+/* A disk that was full for a while must not cost the next line too. */
+static void a_line_after_a_torn_one_is_whole(void **state)
+{
+    char path[128], text[64];
+    (void)state;
+    snprintf(path, sizeof(path), "%s/journal", folder);
+    assert_true(host.write(host.context, path, "one\nto", 6, 0));
+    assert_true(host.append(host.context, path, "two"));
+    assert_true(host.append(host.context, path, "three"));
+    assert_true(host.read(host.context, path, text, sizeof(text)));
+    assert_string_equal(text, "one\nto\ntwo\nthree\n");
+    assert_true(host.replace(host.context, path, "four\n"));
+    assert_true(host.read(host.context, path, text, sizeof(text)));
+    assert_string_equal(text, "four\n");
+}
+
 static void nothing_outside_a_folder_is_removed(void **state)
 {
     char path[128], outside[128];
@@ -252,6 +268,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stubborn_child_is_killed, setup, teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_run_says_so, setup, teardown),
         cmocka_unit_test_setup_teardown(files_are_appended_written_and_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_after_a_torn_one_is_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(nothing_outside_a_folder_is_removed, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lock_keeps_others_out_until_it_is_given_back, setup,
                                         teardown),
