@@ -163,12 +163,16 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 SHARE = $(DESTDIR)$(PREFIX)/share
 DEV = $(DESTDIR)$(LIBDIR)
+BESIDE = $(DESTDIR)$(PREFIX)/libexec/memkv
 MAN_SRC := $(wildcard docs/man/*.scd)
-install: all ## into DESTDIR and PREFIX (/usr/local): programs, library, manual pages, unit, examples
+install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library, manual pages, unit, examples
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/memkv $(DEV)/pkgconfig \
 	        $(SHARE)/doc/memkv/examples $(SHARE)/bash-completion/completions \
 	        $(DEV)/systemd/system $(DEV)/sysusers.d
-	install -m 755 $(PROGRAMS) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(filter-out %/simfabric,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
+	install -d $(BESIDE)
+	install -m 755 $(B)/simfabric $(PLUGIN) $(BESIDE) # simfabric looks for the plug-in beside itself
+	ln -sf ../libexec/memkv/simfabric $(DESTDIR)$(PREFIX)/bin/simfabric
 	install -m 644 include/memkv/memkv.h $(DESTDIR)$(PREFIX)/include/memkv
 	install -m 644 $(SHARED) $(STATIC) $(DEV)
 	ln -sf $(notdir $(SHARED)) $(DEV)/$(SONAME)
@@ -176,8 +180,9 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, library, manual 
 	install -m 644 $(B)/libmemkv.pc $(DEV)/pkgconfig
 	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(DEV)/systemd/system/memkv.service
 	install -m 644 programs/memkv.sysusers $(DEV)/sysusers.d/memkv.conf
-	install -m 644 examples/memkv.yaml examples/put_get.c $(SHARE)/doc/memkv/examples
+	install -m 644 $(filter-out %/auth.key,$(wildcard examples/*)) $(SHARE)/doc/memkv/examples
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
+	ln -sf memkv $(SHARE)/bash-completion/completions/memkv-scenario
 	@if command -v scdoc >/dev/null; then \
 	    for page in $(basename $(MAN_SRC)); do \
 	        install -d $(SHARE)/man/man$${page##*.} && \

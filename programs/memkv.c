@@ -137,8 +137,6 @@ static enum fabric_error write_beside(const char *path, char *name, const void *
 {
     mode_t mask = umask(077);
     umask(mask);
-    sigset_t before;
-    hold_signals(&before);
     int fd = mkstemp(name);
     bool ok = fd >= 0 && write_all(fd, data, length) && fchmod(fd, 0666 & ~mask) == 0;
     enum fabric_error error = ok ? FABRIC_OK : os_io_error(errno);
@@ -155,7 +153,7 @@ static enum fabric_error write_file(void *context, const char *path, const void 
                                     size_t length)
 {
     struct stat st;
-    sigset_t ends, before;
+    sigset_t before;
     (void)context;
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return write_in_place(path, data, length);
@@ -164,13 +162,8 @@ static enum fabric_error write_file(void *context, const char *path, const void 
     if (!name)
         return ERR_RESOURCES_EXHAUSTED;
     snprintf(name, size, "%s.XXXXXX", path);
-    sigemptyset(&ends); /* what would end us now would leave that file behind */
-    sigaddset(&ends, SIGINT);
-    sigaddset(&ends, SIGTERM);
-    sigaddset(&ends, SIGHUP);
-    sigprocmask(SIG_BLOCK, &ends, &before);
+    hold_signals(&before);
     enum fabric_error error = write_beside(path, name, data, length);
-    sigprocmask(SIG_SETMASK, &before, NULL);
     free(name);
     sigprocmask(SIG_SETMASK, &before, NULL); /* a signal that waited ends us here */
     return error;

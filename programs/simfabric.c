@@ -3,6 +3,7 @@
  * simfabric: a simulated InfiniBand fabric for programs that use verbs. The words of its command
  * line, and the file of the topology; what a command does stands in fabric_sim/simfabric.
  */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,9 +36,9 @@ static const char help[] =
     "  simfabric exec --node n2 -- ibv_rc_pingpong 127.0.0.1\n"
     "  simfabric down\n"
     "\n"
-    "exit status: 0 done, 1 internal, 2 usage, 3 the topology, 4 no such fabric is up; of exec: "
-    "the\n"
-    "program's own, 125 when it was not begun, 126 when it cannot run, 127 when it is not found\n";
+    "exit status: 0 done, 1 internal, 2 usage, 3 the topology, 4 no such fabric is up; of\n"
+    "exec: the program's own, 125 when it was not begun, 126 when it cannot run, 127 when it is "
+    "not found\n";
 
 struct words {
     const char *command, *name, *node, *file;
@@ -58,11 +59,13 @@ static bool read_seed(const char *text, uint64_t *out)
     char *end;
     if (text[0] < '0' || text[0] > '9')
         return false;
+    errno = 0;
     *out = strtoull(text, &end, 10);
-    return *end == '\0';
+    return *end == '\0' && errno == 0;
 }
 
-/* The value of an option at argv[*i]: "--option VALUE" or "--option=VALUE"; null: another word. */
+/* The value of an option at argv[*i]: "--option VALUE" or "--option=VALUE", empty where it is left
+ * out; null: another word. */
 static const char *value_of(const char *option, char **argv, int *i)
 {
     size_t length = strlen(option);
@@ -75,28 +78,42 @@ static const char *value_of(const char *option, char **argv, int *i)
     return argv[*i + 1] ? argv[++*i] : "";
 }
 
+static int read_option(char **argv, int *i, struct words *out)
+{
+    static const char *const names[] = {"--name", "--node", "--seed", "--foreground", "--help"};
+    const char *option = argv[*i], *value;
+    if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
+        out->command = "help";
+    } else if (strcmp(option, "--foreground") == 0) {
+        out->foreground = true;
+    } else if ((value = value_of("--name", argv, i))) {
+        out->name = value;
+    } else if ((value = value_of("--node", argv, i))) {
+        out->node = value;
+    } else if ((value = value_of("--seed", argv, i))) {
+        out->has_seed = read_seed(value, &out->seed);
+        if (!out->has_seed)
+            return usage("--seed takes a whole number below 2^64, not", value);
+    } else {
+        const char *near = nearest_name(option, names, sizeof(names) / sizeof(names[0]));
+        fprintf(stderr, "simfabric: there is no option '%s'%s%s; see `simfabric help`\n", option,
+                near ? ": did you mean " : "", near ? near : "");
+        return SIMFABRIC_USAGE;
+    }
+    return SIMFABRIC_DONE;
+}
+
 static int read_words(char **argv, struct words *out)
 {
     for (int i = 1; argv[i]; i++) {
-        const char *value;
         if (strcmp(argv[i], "--") == 0) {
             out->program = &argv[i + 1];
             break;
         }
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            out->command = "help";
-        } else if (strcmp(argv[i], "--foreground") == 0) {
-            out->foreground = true;
-        } else if ((value = value_of("--name", argv, &i))) {
-            out->name = value;
-        } else if ((value = value_of("--node", argv, &i))) {
-            out->node = value;
-        } else if ((value = value_of("--seed", argv, &i))) {
-            out->has_seed = read_seed(value, &out->seed);
-            if (!out->has_seed)
-                return usage("--seed takes a whole number, not", value);
-        } else if (argv[i][0] == '-') {
-            return usage("there is no option", argv[i]);
+        if (argv[i][0] == '-') {
+            int status = read_option(argv, &i, out);
+            if (status != SIMFABRIC_DONE)
+                return status;
         } else if (!out->command) {
             out->command = argv[i];
         } else if (!out->file) {
@@ -156,6 +173,8 @@ static int exec(const struct instance *instance, const struct words *words)
         return usage("exec needs --node NODE", NULL);
     if (!words->program || !words->program[0])
         return usage("exec needs a program after --", NULL);
+    if (words->file)
+        return usage("one word too many:", words->file);
     if (length <= 0) {
         simfabric_complain(ERR_INTERNAL, "/proc does not say where this program is");
         return SIMFABRIC_EXEC_FAILED;
@@ -175,15 +194,27 @@ static int unknown(const char *command)
 
 static int carry_out(const struct instance *instance, const struct words *words)
 {
-    if (strcmp(words->command, "up") == 0)
-        return up(instance, words);
     if (strcmp(words->command, "exec") == 0)
         return exec(instance, words);
-    if (strcmp(words->command, "status") == 0)
-        return simfabric_status(instance);
-    if (strcmp(words->command, "down") == 0)
-        return simfabric_down(instance);
-    return unknown(words->command);
+    if (words->program)
+        return usage("only exec takes a program after --", NULL);
+    if (strcmp(words->command, "up") == 0)
+        return up(instance, words);
+    bool status = strcmp(words->command, "status") == 0;
+    if (!status && strcmp(words->command, "down") != 0)
+        return unknown(words->command);
+    if (words->file)
+        return usage("one word too many:", words->file);
+    return status ? simfabric_status(instance) : simfabric_down(instance);
+}
+
+/* What was printed has arrived, or the status says that it has not. */
+static int flushed(int status)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return status;
+    fprintf(stderr, "simfabric: cannot write to standard output: %s\n", strerror(errno));
+    return status == SIMFABRIC_DONE ? SIMFABRIC_INTERNAL : status;
 }
 
 int main(int argc, char **argv)
@@ -195,10 +226,11 @@ int main(int argc, char **argv)
         return status;
     if (!words.command)
         return usage("it needs a command", NULL);
-    if (strcmp(words.command, "help") == 0)
-        return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? SIMFABRIC_INTERNAL : SIMFABRIC_DONE;
+    if (strcmp(words.command, "help") == 0) {
+        fputs(help, stdout);
+        return flushed(SIMFABRIC_DONE);
+    }
     if (!instance_at(&instance, words.name, getenv("XDG_RUNTIME_DIR")))
         return usage("a name of a fabric has letters, digits, '-', '_' and '.', not", words.name);
-    status = carry_out(&instance, &words);
-    return fflush(stdout) != 0 && status == SIMFABRIC_DONE ? SIMFABRIC_INTERNAL : status;
+    return flushed(carry_out(&instance, &words));
 }

@@ -90,7 +90,7 @@ static const char end[] =
     "complete -F _memkv memkv\n"
     "_memkv_scenario() {\n"
     "  local cur=${COMP_WORDS[COMP_CWORD]} first=${COMP_WORDS[1]} words=''\n"
-    "  if [ \"$COMP_CWORD\" = 1 ]; then words='run check help --help'\n"
+    "  if [ \"$COMP_CWORD\" = 1 ]; then words='run check undo help --help'\n"
     "  elif [ \"$first\" = help ]; then\n"
     "    words=$(\"${COMP_WORDS[0]}\" help words 2>/dev/null | sed -n 's/^  \\([a-z_]*\\) "
     ".*/\\1/p')\n"

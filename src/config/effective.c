@@ -172,12 +172,17 @@ static void put_duration(char *out, uint64_t ns)
     with_unit(out, ns, units, factors, 4);
 }
 
-/* Quoted always: an address, a path or a name is never anything else. */
+/* Quoted always: an address, a path or a name is never anything else. The end of a line would be
+ * read as a space. */
 static size_t put_quoted(char *out, size_t used, const char *text)
 {
-    assert(used + 2 * strlen(text) + 4 < CONFIG_VALUE_MAX);
+    assert(used + 4 * strlen(text) + 4 < CONFIG_VALUE_MAX);
     out[used++] = '"';
     for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+            used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*text);
+            continue;
+        }
         if (*text == '"' || *text == '\\')
             out[used++] = '\\';
         out[used++] = *text;

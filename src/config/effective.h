@@ -6,7 +6,8 @@
 
 #include "src/config/server_config.h"
 
-#define CONFIG_VALUE_MAX 2600
+/* Bytes with the NUL: a list of folders, each byte of them escaped. */
+#define CONFIG_VALUE_MAX (CONFIG_MAX_MEDIA * (4 * CONFIG_PATH_MAX + 4))
 
 struct config_key {
     const char *section, *name; /* "storage.eviction", "enabled" */

@@ -2,6 +2,7 @@
 #include "src/config/server_config.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "src/fabric/planted.h"
@@ -215,29 +216,33 @@ static bool read_media(const struct yaml_value *list, struct server_config *c,
             yaml_complain(errors, yaml_mark(item), "devices: found more than %d", CONFIG_MAX_MEDIA);
             return false;
         }
+        for (uint32_t k = 0; k < c->media_count; k++) {
+            if (strcmp(c->media[k], text) != 0 || PLANTED(config_folder_twice))
+                continue;
+            yaml_complain(errors, yaml_mark(item),
+                          "devices: found '%.60s' twice; one for each drive is expected", text);
+            return false;
+        }
         copy_path(c->media[c->media_count++], text);
     }
     return true;
 }
 
-/* Rules between keys. */
-static bool check_together(const struct raw *raw, const struct yaml_value *root,
-                           struct yaml_errors *errors)
+/* Where a section stands; where it is left out, the whole. */
+static struct yaml_mark place(const struct yaml_value *root, const char *section)
 {
-    const size_t media = raw->media ? yaml_count(raw->media) : 0; /* not yet read */
+    const struct yaml_value *at = yaml_find(root, section);
+    return yaml_mark(at && !PLANTED(config_section_placeless) ? at : root);
+}
+
+/* Rules between keys of storage; its devices are not yet read. */
+static void check_storage(const struct raw *raw, const struct yaml_value *root,
+                          struct yaml_errors *errors)
+{
+    const size_t media = raw->media ? yaml_count(raw->media) : 0;
     const struct server_config *c = &raw->config;
-    size_t before = errors->count;
-    struct yaml_mark here = yaml_mark(root);
-    if (!raw->auth_key && !raw->auth_key_file)
-        yaml_complain(errors, here, "network: auth_key or auth_key_file is missing");
-    if (raw->auth_key && raw->auth_key_file)
-        yaml_complain(errors, yaml_mark(raw->auth_key),
-                      "network: found auth_key and auth_key_file; one of them is allowed");
-    if (!raw->tls_cert != !raw->tls_key)
-        yaml_complain(errors, here, "admin: found one of tls_cert and tls_key; both or neither");
-    if (raw->device && raw->devices)
-        yaml_complain(errors, yaml_mark(raw->device),
-                      "rdma: found device and devices; one of them is allowed");
+    const struct yaml_mark here = place(root, "storage");
+    assert(c->lanes >= 1);
     if (c->eviction_stop_percent >= c->eviction_start_percent)
         yaml_complain(errors, here,
                       "eviction: found stop_percent %d; less than start_percent %d is expected",
@@ -249,36 +254,74 @@ static bool check_together(const struct raw *raw, const struct yaml_value *root,
     if (c->storage_mode == CONFIG_STORAGE_DIRECT && media == 0)
         yaml_complain(errors, here, "storage: mode direct needs devices");
     if (c->storage_block_size % 4096)
-        yaml_complain(errors, here, "storage: block_size: a multiple of 4 KiB is expected");
+        yaml_complain(errors, here,
+                      "block_size: found %" PRIu64 " bytes; a multiple of 4 KiB is expected",
+                      c->storage_block_size);
     if (c->memory_max_size / (uint64_t)c->lanes < 4096)
         yaml_complain(errors, here,
                       "storage: found %d lanes; memory.max_size gives each less than 4 KiB",
                       (int)c->lanes);
+}
+
+/* Rules between keys. */
+static bool check_together(const struct raw *raw, const struct yaml_value *root,
+                           struct yaml_errors *errors)
+{
+    size_t before = errors->count;
+    if (!raw->auth_key && !raw->auth_key_file)
+        yaml_complain(errors, place(root, "network"),
+                      "network: auth_key or auth_key_file is missing");
+    if (raw->auth_key && raw->auth_key_file)
+        yaml_complain(errors, yaml_mark(raw->auth_key),
+                      "network: found auth_key and auth_key_file; one of them is allowed");
+    if (!raw->tls_cert != !raw->tls_key)
+        yaml_complain(errors, place(root, "admin"),
+                      "admin: found one of tls_cert and tls_key; both or neither");
+    if (raw->device && raw->devices)
+        yaml_complain(errors, yaml_mark(raw->device),
+                      "rdma: found device and devices; one of them is allowed");
+    check_storage(raw, root, errors);
     return errors->count == before;
 }
 
-static const struct server_config_ignored in_vain[] = {
-    {"network", "num_connections", "a client has its own num_connections"},
-    {"rdma", "num_dcis", "rdma.transport is rc, which has no DC initiators"},
-    {"rdma", "start_wait", "a client has its own start_wait"},
-    {"storage", "path", "storage.mode is memory"},
-    {"storage", "devices", "storage.mode is memory"},
-    {"storage", "max_size", "storage.mode is memory; memory.max_size counts"},
-    {"storage", "block_size", "storage.mode is memory"},
-    {"storage", "durability", "storage.mode is memory, which survives nothing"},
+enum when { ALWAYS, WITHOUT_DC, WITHOUT_MEDIA, WITH_DEVICES };
+
+static const struct {
+    struct server_config_ignored said;
+    enum when when;
+} in_vain[] = {
+    {{"network", "num_connections", "a client has its own num_connections"}, ALWAYS},
+    {{"rdma", "num_dcis", "rdma.transport is rc, which has no DC initiators"}, WITHOUT_DC},
+    {{"rdma", "start_wait", "a client has its own start_wait"}, ALWAYS},
+    {{"storage", "path", "storage.mode is memory"}, WITHOUT_MEDIA},
+    {{"storage", "path", "storage.devices names the folders"}, WITH_DEVICES},
+    {{"storage", "devices", "storage.mode is memory"}, WITHOUT_MEDIA},
+    {{"storage", "max_size", "storage.mode is memory; memory.max_size counts"}, WITHOUT_MEDIA},
+    {{"storage", "block_size", "storage.mode is memory"}, WITHOUT_MEDIA},
+    {{"storage", "durability", "storage.mode is memory, which survives nothing"}, WITHOUT_MEDIA},
 };
 
-/* Storage has a media of its own in the other modes. */
+static bool is_so(enum when when, const struct server_config *c)
+{
+    const bool memory = c->storage_mode == CONFIG_STORAGE_MEMORY;
+    switch (when) {
+    case WITHOUT_DC:
+        return c->rdma.transport == CONFIG_RDMA_RC;
+    case WITHOUT_MEDIA:
+        return memory;
+    case WITH_DEVICES:
+        return !memory && c->media_count > 0;
+    default:
+        return true;
+    }
+}
+
 static uint32_t find_ignored(const struct yaml_value *root, const struct server_config *c)
 {
     uint32_t found = 0;
     for (size_t i = 0; i < sizeof in_vain / sizeof in_vain[0]; i++) {
-        bool storage = strcmp(in_vain[i].section, "storage") == 0;
-        const struct yaml_value *section = yaml_find(root, in_vain[i].section);
-        bool initiators = strcmp(in_vain[i].key, "num_dcis") == 0;
-        bool counts = (storage && c->storage_mode != CONFIG_STORAGE_MEMORY) ||
-                      (initiators && c->rdma.transport != CONFIG_RDMA_RC);
-        if (section && yaml_find(section, in_vain[i].key) && !counts)
+        const struct yaml_value *section = yaml_find(root, in_vain[i].said.section);
+        if (section && yaml_find(section, in_vain[i].said.key) && is_so(in_vain[i].when, c))
             found |= 1u << i;
     }
     return found;
@@ -290,7 +333,7 @@ const struct server_config_ignored *server_config_ignored(const struct server_co
     assert(config);
     for (size_t k = 0; k < sizeof in_vain / sizeof in_vain[0]; k++) {
         if ((config->ignored >> k & 1) && i-- == 0)
-            return &in_vain[k];
+            return &in_vain[k].said;
     }
     return NULL;
 }

@@ -236,7 +236,11 @@ bool yaml_read_duration(const struct yaml_value *value, const char *what, uint64
     char allowed[128], low[40], high[40];
     unit_text(low, sizeof low, min, durations);
     unit_text(high, sizeof high, max, durations);
-    snprintf(allowed, sizeof allowed, "a time from %s to %s in ns, us, ms, s, m or h", low, high);
+    if (max == UINT64_MAX)
+        snprintf(allowed, sizeof allowed, "a time of %s or more in ns, us, ms, s, m or h", low);
+    else
+        snprintf(allowed, sizeof allowed, "a time from %s to %s in ns, us, ms, s, m or h", low,
+                 high);
     return read_with_unit(value, what, durations, false, allowed, min, max, out, errors);
 }
 

@@ -192,7 +192,7 @@ static void violation_lines(const struct net_port *port, const struct net_output
         net_field(out, "P_Key violations", "%u   (grown by %u while watched)", port->violations,
                   PLANTED(net_growth_is_total) ? port->violations : port->growth);
     else if (port->violations_known)
-        net_field(out, "P_Key violations", "%u   (--watch SECONDS shows growth)", port->violations);
+        net_field(out, "P_Key violations", "%u   (--watch 5s shows growth)", port->violations);
     else
         net_field(out, "P_Key violations",
                   "unknown   (no system file shows them; ibv_devinfo -v: "

@@ -26,10 +26,14 @@ bool file_read(const char *path, struct text *out, char *detail)
     while ((got = fread(buffer, 1, sizeof buffer, file)) > 0 && out->length <= FILES_MAX_BYTES)
         text_add_bytes(out, buffer, got);
     bool failed = ferror(file) != 0;
+    const char *reason = failed ? strerror(errno) : "";
     fclose(file);
     if (!failed && out->length <= FILES_MAX_BYTES)
         return true;
-    snprintf(detail, FILES_DETAIL, failed ? "cannot read %s" : "%s is larger than 64 MiB", path);
+    if (failed)
+        snprintf(detail, FILES_DETAIL, "cannot read %s: %s", path, reason);
+    else
+        snprintf(detail, FILES_DETAIL, "%s is larger than 64 MiB", path);
     text_free(out);
     return false;
 }

@@ -53,14 +53,18 @@ static void every_metric_has_help_and_type_before_it(void **state)
     s.refused[0] = (struct admin_reason){"subnet_mismatch", 3};
     s.links_dc = 7;
     s.dc = (struct admin_dc){.recoveries = 1, .taken_back = 2, .flushed = 3, .proofs = 4};
+    s.rails[0].dc_initiators = 8;
     s.rails[0].dc_held = 5;
+    s.rails[0].dc_waiting = 6;
     char *page = admin_metrics(&s), *rest = page, name[96] = "";
     has(page, "memkv_links{transport=\"rc\"} 0\nmemkv_links{transport=\"dc\"} 7\n");
     has(page, "\nmemkv_dc_recoveries_total 1\n");
     has(page, "\nmemkv_dc_taken_back_total 2\n");
     has(page, "\nmemkv_dc_flushed_total 3\n");
     has(page, "\nmemkv_dc_proofs_total 4\n");
+    has(page, "\nmemkv_dc_initiators{rail=\"mlx5_0:1\"} 8\n");
     has(page, "memkv_dc_initiators_held{rail=\"mlx5_0:1\"} 5\n");
+    has(page, "memkv_dc_waiting{rail=\"mlx5_0:1\"} 6\n");
     has(page, "memkv_links_refused_total{reason=\"subnet_mismatch\"} 3\n");
     has(page, "memkv_rail_ready{rail=\"mlx5_0:1\"} 1\n");
     for (char *line; (line = strtok_r(rest, "\n", &rest)) != NULL;) {

@@ -56,6 +56,16 @@ static void a_root_without_sys_is_refused_by_name(void **state)
                 "--sysfs-root");
 }
 
+static void a_port_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    static const char tree[] = "tests/net/trees/mlx5-infiniband/tree";
+    desk.fabric = &tree_fabric_open(tree)->head;
+    desk_expect(&desk, "memkv net show --device mlx5_0:1", CLI_DONE, "mlx5_0  port 1", NULL);
+    desk.fabric = &tree_fabric_open(tree)->head;
+    desk_expect(&desk, "memkv net show --device mlx5_0:2", CLI_NOT_FOUND, NULL, "found no port 2");
+}
+
 /* What stands below another root is not for this machine's udev. */
 static void rules_are_installed_on_this_machine_only(void **state)
 {
@@ -79,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(another_root_is_looked_at_where_one_is_named),
+        TEST(a_port_that_is_not_there_is_told),
         TEST(a_root_without_sys_is_refused_by_name),
         TEST(rules_are_installed_on_this_machine_only),
     };

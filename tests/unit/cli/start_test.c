@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/config/server_config.h"
 #include "tests/support/desk.h"
 
 #define NEWER "ff0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
@@ -79,6 +80,34 @@ static void every_value_is_printed_with_its_origin(void **state)
     desk_set(&desk, "MEMKV_RDMA_MTU", "1024");
     desk_expect(&desk, "memkv start --print-config --config again --json", CLI_DONE,
                 "{\"key\":\"storage.lanes\",\"origin\":\"file\"", NULL);
+    desk_close(&desk);
+}
+
+/* Folders may be as long as they like, and a line end in one is no space when it is read again. */
+static void folders_are_printed_as_they_are(void **state)
+{
+    char conf[4096], expected[64];
+    static const char escaped[] = "\\\\"; /* one byte of a folder */
+    struct desk desk;
+    (void)state;
+    open_desk(&desk);
+    int used = snprintf(conf, sizeof conf,
+                        "network: {auth_key_file: key}\nstorage:\n  mode: file\n"
+                        "  max_size: 1 GiB\n  devices:\n    - \"/a\\nb\"\n");
+    for (int i = 1; i < CONFIG_MAX_MEDIA; i++) {
+        used += snprintf(conf + used, sizeof conf - (size_t)used, "    - \"/%d", i);
+        for (int k = 0; k < 220; k++)
+            used += snprintf(conf + used, sizeof conf - (size_t)used, "%s", escaped);
+        used += snprintf(conf + used, sizeof conf - (size_t)used, "\"\n");
+    }
+    desk_file(&desk, "conf", conf, (size_t)used, 0644);
+    for (int again = 0; again < 2; again++) {
+        desk_expect(&desk, "memkv start --print-config --config conf", CLI_DONE,
+                    "  devices: [\"/a\\x0ab\", \"/1\\\\", NULL);
+        snprintf(expected, sizeof expected, "%s\"] ", escaped);
+        assert_non_null(strstr(desk.out, expected));
+        desk_file(&desk, "conf", desk.out, strlen(desk.out), 0644);
+    }
     desk_close(&desk);
 }
 
@@ -241,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_wrong_file_is_refused_with_its_place),
         cmocka_unit_test(each_complaint_has_its_own_name),
         cmocka_unit_test(every_value_is_printed_with_its_origin),
+        cmocka_unit_test(folders_are_printed_as_they_are),
         cmocka_unit_test(the_other_name_of_a_key_is_its_origin_too),
         cmocka_unit_test(a_key_file_that_everybody_may_write_is_refused),
         cmocka_unit_test(it_serves_until_it_is_told_to_end),

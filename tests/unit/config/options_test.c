@@ -78,6 +78,9 @@ static void every_server_key_is_known(void **state)
     assert_string_equal(c.auth_key_file, "/k");
     assert_int_equal(c.storage_mode, CONFIG_STORAGE_DIRECT);
     assert_false(c.eviction_enabled);
+    assert_string_equal(server_config_ignored(&c, 3)->key, "path");
+    assert_string_equal(server_config_ignored(&c, 3)->reason, "storage.devices names the folders");
+    assert_null(server_config_ignored(&c, 4));
 }
 
 static void wrong_server_files_are_refused_with_the_place(void **state)
@@ -107,11 +110,16 @@ static void wrong_server_files_are_refused_with_the_place(void **state)
         {"network: {auth_key: " KEY "}\nstorage: {devices: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n",
          "more than 8"},
         {"network: {auth_key: " KEY "}\nstorage: {devices: [[1]]}\n", "text is expected"},
-        {"network: {auth_key: " KEY "}\nstorage: {mode: file, max_size: 1 GiB}\n", "needs path"},
+        {"network: {auth_key: " KEY "}\nstorage: {mode: file, max_size: 1 GiB}\n",
+         "config.yaml:2:10: storage: mode file needs path"},
+        {"network: {auth_key: " KEY "}\nstorage: {devices: [/a, /b, /a]}\n",
+         "config.yaml:2:29: devices: found '/a' twice"},
+        {"network: {auth_key: " KEY "}\nrdma: {start_wait: 5}\n", "a time of 0 or more in ns"},
         {"network: {auth_key: " KEY "}\nstorage: {mode: file, path: /d}\n", "need max_size"},
         {"network: {auth_key: " KEY "}\nstorage: {mode: direct, max_size: 1 GiB}\n",
          "needs devices"},
-        {"network: {auth_key: " KEY "}\nstorage: {block_size: 5000}\n", "multiple of 4 KiB"},
+        {"network: {auth_key: " KEY "}\nstorage: {block_size: 5000}\n",
+         "config.yaml:2:10: block_size: found 5000 bytes; a multiple of 4 KiB"},
         {"network: {auth_key: " KEY "}\nmemory: {max_size: 4 KiB}\nstorage: {lanes: 2}\n",
          "found 2 lanes"},
         {"[", "while parsing"},

@@ -128,7 +128,7 @@ static void sizes_and_times_need_their_own_units(void **state)
     refused("size: 010 KiB\n", "leading zero");
     refused("size: x\n", "found 'x'");
     refused("size: [1]\n", "found a list");
-    refused("duration: 5\n", "without a unit; a time from");
+    refused("duration: 5\n", "without a unit; a time of 0 or more in ns, us");
     refused("duration: 5 d\n", "in ns, us, ms, s, m or h");
     refused("duration: 1:30\n", "with a colon");
 }

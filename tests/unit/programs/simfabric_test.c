@@ -161,10 +161,18 @@ static void what_is_typed_wrong_is_told(void **state)
     assert_true(said(place, "did you mean up"));
     assert_int_equal(shell(place, "$S up"), 2);
     assert_int_equal(shell(place, "$S up --sed 3 x"), 2);
+    assert_true(said(place, "did you mean --seed"));
+    assert_int_equal(shell(place, "$S up --seed 18446744073709551616 x"), 2);
+    assert_int_equal(shell(place, "$S down other"), 2);
+    assert_true(said(place, "too many: other"));
+    assert_int_equal(shell(place, "$S status -- true"), 2);
+    assert_int_equal(shell(place, "$S exec --node n1 x -- true"), 2);
     assert_int_equal(shell(place, "$S status --name a/b"), 2);
     assert_int_equal(shell(place, "$S exec --node n1"), 2);
     assert_int_equal(shell(place, "$S exec -- true"), 2);
     assert_int_equal(shell(place, "$S up %s/none.yaml", place->folder), 3);
+    assert_int_equal(shell(place, "$S up %s", place->folder), 3);
+    assert_true(said(place, "Is a directory"));
     assert_int_equal(shell(place,
                            "echo 'nodes: {n1: {devices: {mlx5_0: {profile: nix}}}}' >%s/x; "
                            "$S up %s/x",
@@ -176,6 +184,7 @@ static void what_is_typed_wrong_is_told(void **state)
     assert_true(said(place, "/x:1:1:"));
     assert_int_equal(shell(place, "$S help"), 0);
     assert_int_equal(shell(place, "$S help >/dev/full"), 1);
+    assert_true(said(place, "cannot write to standard output"));
 }
 
 static void the_exit_status_and_the_signal_of_a_program_are_its_own(void **state)
