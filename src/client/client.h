@@ -127,7 +127,7 @@ struct client_peer {
     uint32_t index;        /* in client.peers */
     uint32_t server;       /* in config.servers */
     uint32_t lane, member; /* of the server; of the lane's pool */
-    uint32_t under_way;    /* operations with data that it serves */
+    uint32_t under_way;    /* bounded operations that it serves */
     uint32_t operations;   /* as many the server takes at once */
     bool holds;            /* others wait for their end */
     enum client_peer_state state;
@@ -382,6 +382,8 @@ enum client_choice client_operation_choose(struct client *c, struct client_opera
 
 /* A put or a get. */
 bool client_has_data(const struct client_operation *op);
+/* The server bounds how many of its kind a connection may have under way. */
+bool client_is_bounded(const struct client_operation *op);
 
 /* Room for so many more than are in use. False without memory. */
 bool client_operation_reserve(struct client *c, uint32_t more);

@@ -75,6 +75,12 @@ bool client_has_data(const struct client_operation *op)
     return op->type == WIRE_PUT || op->type == WIRE_GET;
 }
 
+bool client_is_bounded(const struct client_operation *op)
+{
+    assert(op);
+    return client_has_data(op) || (op->type == WIRE_DELETE && !PLANTED(client_deletes_unbounded));
+}
+
 /* The connection whose links would carry it. */
 static struct client_peer *first_of(const struct client *c, const struct client_operation *op)
 {
@@ -289,7 +295,7 @@ static void send_over(struct client *c, struct client_operation *op, enum wire_w
     op->way = client_has_data(op) ? way : WIRE_WAY_TCP;
     op->error = FABRIC_OK;
     op->detail[0] = 0;
-    op->counted = client_has_data(op);
+    op->counted = client_is_bounded(op);
     c->peers[op->peer]->under_way += op->counted;
     if (op->type == WIRE_PUT && !make_tag(c, op)) {
         client_attempt_end(c, op, ERR_RESOURCES_EXHAUSTED, "no memory for its tag", false);

@@ -103,7 +103,7 @@ enum client_choice client_operation_choose(struct client *c, struct client_opera
     if (choice == CLIENT_CHOICE_TCP && p->state != CLIENT_PEER_READY)
         return CLIENT_CHOICE_WAIT;
     bool sends = choice == CLIENT_CHOICE_TCP || choice == CLIENT_CHOICE_RC;
-    op->held = sends && client_has_data(op) && p->under_way >= p->operations &&
+    op->held = sends && client_is_bounded(op) && p->under_way >= p->operations &&
                !PLANTED(client_holds_nothing);
     p->holds = p->holds || op->held;
     return op->held ? CLIENT_CHOICE_WAIT : choice;

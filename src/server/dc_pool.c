@@ -36,12 +36,13 @@ uint64_t server_dc_hold(struct server *s, const struct server_link *l)
 
 /* ------------------------------------------------------------------ the initiators */
 
-/* FABRIC_OK when one or more are there. */
-static enum fabric_error make_missing(struct server *s, uint32_t rail, enum fabric_mtu mtu)
+/* FABRIC_OK when one or more are there: `there` of them. */
+static enum fabric_error make_missing(struct server *s, uint32_t rail, enum fabric_mtu mtu,
+                                      uint32_t *there)
 {
     struct server_dc_class *class = &s->dc.classes[rail][mtu];
     enum fabric_error first = FABRIC_OK;
-    uint32_t there = 0;
+    *there = 0;
     for (uint32_t i = 0; i < pool_size(s); i++) {
         struct server_initiator *in = &class->initiators[i];
         enum fabric_error error = FABRIC_OK;
@@ -49,9 +50,9 @@ static enum fabric_error make_missing(struct server *s, uint32_t rail, enum fabr
             error = rail_initiator_create(&s->rails[rail], mtu,
                                           server_cookie(SERVER_INITIATOR, rail, mtu), &in->qp);
         first = first ? first : error;
-        there += in->qp.id != 0;
+        *there += in->qp.id != 0;
     }
-    return there ? FABRIC_OK : first;
+    return *there ? FABRIC_OK : first;
 }
 
 enum fabric_error server_dc_class_make(struct server *s, uint32_t rail, enum fabric_mtu mtu)
@@ -66,13 +67,12 @@ enum fabric_error server_dc_class_make(struct server *s, uint32_t rail, enum fab
         return ERR_RESOURCES_EXHAUSTED;
     class->epoch = s->rails[rail].epoch;
     s->dc.used = true;
-    enum fabric_error error = make_missing(s, rail, mtu);
-    uint32_t there, held, waiting;
-    server_dc_count(s, rail, &there, &held, &waiting);
-    if (!error && there % pool_size(s))
+    uint32_t there;
+    enum fabric_error error = make_missing(s, rail, mtu, &there);
+    if (!error && there < pool_size(s))
         rail_log(s->fabric, FABRIC_LOG_WARN,
                  "%s port %u: resources_exhausted: %u of %u DC initiators could be made",
-                 s->rails[rail].name, s->rails[rail].port_num, there % pool_size(s), pool_size(s));
+                 s->rails[rail].name, s->rails[rail].port_num, there, pool_size(s));
     if (error) {
         free(class->initiators);
         class->initiators = NULL;
@@ -371,13 +371,14 @@ void server_dc_timer(struct server *s, uint64_t cookie)
 
 void server_dc_tick(struct server *s)
 {
+    uint32_t there;
     assert(s);
     for (uint32_t rail = 0; s->dc.used && rail < s->rail_count; rail++) {
         for (uint32_t mtu = FABRIC_MTU_256; mtu <= FABRIC_MTU_4096; mtu++) {
             struct server_dc_class *class = &s->dc.classes[rail][mtu];
             if (!class->initiators || s->rails[rail].state != RAIL_READY)
                 continue;
-            (void)make_missing(s, rail, (enum fabric_mtu)mtu);
+            (void)make_missing(s, rail, (enum fabric_mtu)mtu, &there);
             look_for_silence(s, class);
         }
     }

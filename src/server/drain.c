@@ -40,7 +40,10 @@ static bool is_busy(const struct server *s)
         return true;
     for (uint32_t i = 0; i < SERVER_PLACES; i++) {
         const struct server_connection *c = s->connections[i];
-        if (c && c->said_ready && wire_channel_queued(c->channel) > 0)
+        if (!c || !c->said_ready)
+            continue;
+        bool deletes = c->deletions > 0 && !PLANTED(server_drain_deletes_nothing);
+        if (deletes || wire_channel_queued(c->channel) > 0)
             return true;
     }
     return false;

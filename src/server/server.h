@@ -33,7 +33,8 @@
 #include "src/wire/channel.h"
 
 #define SERVER_MAX_CONNECTIONS 1024u /* that have shown the key */
-/* The server holds as many transfers as all connections together may have. */
+/* The server holds as many transfers as all connections together may have; and as many deletions
+ * that wait for a medium. */
 #define SERVER_CONNECTION_TRANSFERS 256u
 /* What a connection is told: the rest is for probes and for attempts that are not over yet. */
 #define SERVER_CONNECTION_OPERATIONS 128u
@@ -129,6 +130,7 @@ struct server_connection {
     bool has_instance;
     uint8_t instance[WIRE_INSTANCE_BYTES];
     fabric_timer handshake; /* id 0 when it came or was cancelled */
+    uint32_t deletions;     /* that wait for their medium */
     uint32_t transfers;
     struct server_transfer *first, *last; /* of them, in the order in which they came */
     struct server_link links[RAIL_MAX];

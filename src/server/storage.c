@@ -102,14 +102,22 @@ static void transfer_done(struct server *s, const struct store_result *r)
     server_transfer_stored(s, t, r->error);
 }
 
-static void answer_delete(struct server *s, const struct media_token *token,
+static void answer_delete(struct server *s, struct server_connection *c, uint64_t id,
                           enum fabric_error error, bool found)
 {
-    struct server_connection *c = server_connection_at(s, token->slot, token->serial);
     const struct wire_message answer = {
-        .type = WIRE_RESULT, .id = token->id, .error = error, .found = found};
-    if (c)
-        server_send(s, c, &answer);
+        .type = WIRE_RESULT, .id = id, .error = error, .found = found};
+    server_send(s, c, &answer);
+}
+
+static void deleted(struct server *s, const struct store_result *r)
+{
+    struct server_connection *c = server_connection_at(s, r->token.slot, r->token.serial);
+    if (!c)
+        return;
+    assert(c->deletions > 0);
+    c->deletions--;
+    answer_delete(s, c, r->token.id, r->error, r->found);
 }
 
 static void look_at_lane(struct server *s, struct server_lane *lane)
@@ -126,7 +134,7 @@ static void look_at_lane(struct server *s, struct server_lane *lane)
                      r.error ? error_name(r.error) : "media", r.detail);
             break;
         case STORE_DELETED:
-            answer_delete(s, &r.token, r.error, r.found);
+            deleted(s, &r);
             break;
         default:
             assert(r.kind == STORE_SAVED || r.kind == STORE_LOADED);
@@ -165,9 +173,12 @@ void server_delete(struct server *server, struct server_connection *c,
     assert(s && c && message && message->type == WIRE_DELETE);
     const struct media_token token = {.slot = c->slot, .serial = c->serial, .id = message->id};
     struct server_lane *lane = c->lane;
-    bool found = false, later;
-    enum fabric_error error =
-        store_delete(lane->store, message->key, message->key_length, token, &found, &later);
-    if (!later)
-        answer_delete(s, &token, error, found);
+    bool found = false, later = false;
+    enum fabric_error error = ERR_QUEUE_FULL;
+    if (c->deletions < SERVER_CONNECTION_TRANSFERS || PLANTED(server_deletions_unbounded))
+        error = store_delete(lane->store, message->key, message->key_length, token, &found, &later);
+    if (later)
+        c->deletions++;
+    else
+        answer_delete(s, c, message->id, error, found);
 }

@@ -102,7 +102,7 @@ void media_entries_settle(struct media *m)
 
 void media_supersede(struct media *m, struct media_entry *e, const struct media_entry *by)
 {
-    assert(m && e && by && by->in_journal);
+    assert(m && e && by && (by->in_journal || m->phase == MEDIA_PHASE_OUT));
     media_entry_doom(m, e, by->sequence);
 }
 

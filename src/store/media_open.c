@@ -354,6 +354,8 @@ void media_open_go_on(struct media *m, const struct fabric_io_done *done)
         judge_super(m);
         break;
     case MEDIA_STEP_REPAIR:
+        repair_or_go_on(m);
+        break;
     case MEDIA_STEP_STRETCH:
         m->extent = m->super.size;
         read_heads(m);

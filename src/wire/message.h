@@ -71,7 +71,7 @@ struct wire_message {
     uint8_t mac[WIRE_TAG_BYTES]; /* the last BULK of a PUT: ends its tag; else zeros */
     uint16_t lanes;
     uint8_t rails;
-    uint16_t operations;            /* with data that one connection may have under way */
+    uint16_t operations;            /* PUT, GET, DELETE that it may have under way */
     uint64_t block_size, max_value; /* bytes */
     uint8_t server_rail;            /* LINK_ACCEPT: the server's number of its own */
     uint64_t lease;                 /* COMMIT: ns */

@@ -281,6 +281,30 @@ static void a_put_is_not_prepared_before_it_was_sent(void **state)
     part(w);
 }
 
+static uint32_t count_of(enum wire_type type)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r.count; i++)
+        count += r.got[i].type == type;
+    return count;
+}
+
+/* As many as it takes at once; the others wait for the end of one. */
+static void a_server_gets_no_more_deletions_than_it_takes(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    for (unsigned i = 0; i < 12; i++)
+        submit(CLIENT_DELETE, (char[]){(char)('a' + i), 0}, 0);
+    small_run(w, SECOND / 100);
+    assert_int_equal(count_of(WIRE_DELETE), 9);
+    const struct wire_message m = {.type = WIRE_RESULT, .id = rogue_last(&r, WIRE_DELETE)->id};
+    assert_int_equal(rogue_send(&r, &m), 0);
+    small_run(w, SECOND / 100);
+    assert_int_equal(count_of(WIRE_DELETE), 10);
+    part(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +316,7 @@ int main(void)
         cmocka_unit_test(who_puts_much_lets_others_have_their_turn),
         cmocka_unit_test(who_gets_much_lets_others_have_their_turn),
         cmocka_unit_test(a_put_is_not_prepared_before_it_was_sent),
+        cmocka_unit_test(a_server_gets_no_more_deletions_than_it_takes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

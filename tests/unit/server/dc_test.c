@@ -151,6 +151,28 @@ static void verbs_of_dc_that_fail_end_in_rc_or_by_name(void **state)
 }
 
 /* What others wait for at most is made of this. */
+/* The pools of a rail are one for each path MTU, and each is spoken of by itself. */
+static void a_pool_that_is_not_whole_is_said(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(3);
+    for (uint32_t node = 0; node < 3; node++)
+        small_port(w, node)->dc = true;
+    small_fail(w, PAIR_SERVER, FABRIC_OP_QP_CREATE, 3, 1, ERR_RESOURCES_EXHAUSTED);
+    assert_int_equal(pair_server(w, "transport: dc, num_dcis: 3"), 0);
+    assert_int_equal(pair_client(w, "rdma", ""), 0);
+    assert_non_null(small_until(w, PAIR_CLIENT, "\"state\":\"up\"", SECOND / 2));
+    assert_int_equal(small_logged(w, PAIR_SERVER, "2 of 3 DC initiators could be made"), 1);
+    small_fail(w, PAIR_SERVER, FABRIC_OP_QP_CREATE, 2, 1, ERR_RESOURCES_EXHAUSTED);
+    assert_int_equal(small_start(w, 2, &memkv_client_program,
+                                 "{servers: [\"10.0.0.1:9900\"], auth_key: " PAIR_KEY
+                                 ", transport: rdma, mtu: 2048}"),
+                     0);
+    assert_non_null(small_until(w, 2, "\"state\":\"up\"", SECOND / 4));
+    assert_int_equal(small_logged(w, PAIR_SERVER, "1 of 3 DC initiators could be made"), 1);
+    small_world_free(w);
+}
+
 static void a_hold_is_six_ack_timeouts_and_doubles_for_who_answers_between(void **state)
 {
     (void)state;
@@ -178,6 +200,7 @@ int main(void)
         cmocka_unit_test(keys_that_were_taken_back_end_a_link_only_at_last),
         cmocka_unit_test(a_success_forgives_what_was_taken_back),
         cmocka_unit_test(verbs_of_dc_that_fail_end_in_rc_or_by_name),
+        cmocka_unit_test(a_pool_that_is_not_whole_is_said),
         cmocka_unit_test(a_hold_is_six_ack_timeouts_and_doubles_for_who_answers_between),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,25 @@ static void it_is_ready_when_its_store_is_open(void **state)
     tell("b", "{\"id\":5,\"op\":\"exists\",\"key\":\"k\"}", "\"found\":false");
 }
 
+static void what_is_deleted_is_answered_before_the_server_ends(void **state)
+{
+    (void)state;
+    start_server("path: /var/lib/memkv, max_size: 2 MiB");
+    assert_true(sim_bed_until(&bed, "\"event\":\"ready\""));
+    start_client();
+    tell("b", "{\"id\":1,\"op\":\"put\",\"key\":\"k\",\"size\":7,\"seed\":1}", "\"ok\":true");
+    DO(FAULT(.word = TESTBED_DISK_SLOW, .node = "a", .duration = BED_SECOND));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(
+            sim_testbed.tell(bed.tb, "b", "{\"id\":2,\"op\":\"delete\",\"key\":\"k\"}", bed.detail),
+            TESTBED_DONE);
+    sim_bed_run(&bed, BED_SECOND / 10);
+    sim_bed_forget(&bed);
+    tell("a", "{\"id\":3,\"op\":\"drain\"}", "\"event\":\"drained\",\"whole\":true");
+    sim_bed_run(&bed, BED_SECOND / 10);
+    assert_int_equal(sim_bed_count(&bed, "\"op\":\"delete\",\"ok\":true"), 3);
+}
+
 static void a_store_that_is_none_is_said_and_it_is_never_ready(void **state)
 {
     (void)state;
@@ -95,6 +114,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(it_is_ready_when_its_store_is_open),
+        TEST(what_is_deleted_is_answered_before_the_server_ends),
         TEST(a_store_that_is_none_is_said_and_it_is_never_ready),
         TEST(what_cannot_be_planned_is_refused_at_the_start),
     };

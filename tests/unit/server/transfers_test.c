@@ -42,6 +42,25 @@ static void one_client_has_a_bounded_number_of_transfers(void **state)
     small_world_free(w);
 }
 
+static void one_client_has_a_bounded_number_of_deletions(void **state)
+{
+    (void)state;
+    struct small_world *w = small_world_new(2);
+    memset(&r, 0, sizeof r);
+    assert_int_equal(pair_server(w, ""), 0);
+    rogue_start(w, PAIR_CLIENT, &r, WIRE_CLIENT);
+    small_run(w, SECOND / 10);
+    struct server_connection *c = ((struct server *)w->nodes[PAIR_SERVER]->state)->connections[0];
+    const struct wire_message m = {.type = WIRE_DELETE, .id = 1, .key = "k", .key_length = 1};
+    for (unsigned less = 0; less < 2; less++) {
+        c->deletions = SERVER_CONNECTION_TRANSFERS - less; /* wait for a medium */
+        assert_int_equal(rogue_send(&r, &m), 0);
+        small_run(w, SECOND / 10);
+        assert_int_equal(rogue_last(&r, WIRE_RESULT)->error, less ? FABRIC_OK : ERR_QUEUE_FULL);
+    }
+    small_world_free(w);
+}
+
 /* Whatever ends while one walks, the walk meets each of the others once, in order. */
 static void a_walk_goes_on_whatever_ends_meanwhile(void **state)
 {
@@ -93,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_client_has_a_bounded_number_of_transfers),
+        cmocka_unit_test(one_client_has_a_bounded_number_of_deletions),
         cmocka_unit_test(a_walk_goes_on_whatever_ends_meanwhile),
         cmocka_unit_test(positions_are_used_again),
     };

@@ -131,6 +131,18 @@ static void a_shorter_file_serves_what_is_left(void **state)
     refused(ERR_MEDIA_FAILED, "holds no store");
 }
 
+static void a_shorter_file_is_stretched_also_when_a_superblock_is_damaged(void **state)
+{
+    (void)state;
+    make();
+    media_bed_shorten(&bed, media_data_offset(&super) + 8192 + 100);
+    media_bed_flip(&bed, 100);
+    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+    assert_non_null(strstr(media_detail(bed.media), "shorter"));
+    media_bed_again(&bed);
+    assert_string_equal(media_detail(bed.media), "");
+}
+
 static void what_cannot_be_made_is_refused(void **state)
 {
     (void)state;
@@ -200,6 +212,7 @@ int main(void)
         MEDIA_BED_TEST(another_place_in_the_plan_is_refused),
         MEDIA_BED_TEST(without_heads_of_the_journal_it_is_refused),
         MEDIA_BED_TEST(a_shorter_file_serves_what_is_left),
+        MEDIA_BED_TEST(a_shorter_file_is_stretched_also_when_a_superblock_is_damaged),
         MEDIA_BED_TEST(what_cannot_be_made_is_refused),
         MEDIA_BED_TEST(a_cut_while_it_is_made_leaves_a_store_or_none),
         MEDIA_BED_TEST(a_device_is_laid_out_in_place),

@@ -166,6 +166,27 @@ static void a_request_without_room_in_the_queue_is_sent_again(void **state)
     assert_false(bed.keys[1].busy);
 }
 
+static void
+a_save_that_ended_as_the_medium_fell_out_takes_the_place_of_the_block_before(void **state)
+{
+    (void)state;
+    bed.init.durability = MEDIA_NONE;
+    for (uint64_t nth = 1; nth < 8; nth++) {
+        assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+        media_bed_save(&bed, 0, 5000);
+        const uint64_t before = bed.saved;
+        assert_int_equal(media_bed_put(&bed, 0, 6000), FABRIC_OK);
+        assert_int_equal(media_bed_put(&bed, 1, 7000), FABRIC_OK);
+        disk_fabric_refuse(bed.fabric, nth, ERR_INVALID_ARGUMENT);
+        media_bed_settle(&bed);
+        assert_false(bed.keys[0].busy || bed.keys[1].busy);
+        assert_int_equal(bed.fell_out, nth <= 4);
+        assert_int_equal(bed.saved - before, nth <= 2 ? 0 : nth <= 4 ? 1 : 2);
+        media_bed_kill(&bed);
+    }
+    assert_int_equal(bed.lost + bed.wrong, 0);
+}
+
 static void closing_in_the_middle_leaks_and_breaks_nothing(void **state)
 {
     (void)state;
@@ -192,6 +213,8 @@ int main(void)
         MEDIA_BED_TEST(a_medium_that_fails_is_out_and_ends_what_was_under_way),
         MEDIA_BED_TEST(reads_that_fail_one_after_the_other_put_it_out),
         MEDIA_BED_TEST(a_request_without_room_in_the_queue_is_sent_again),
+        MEDIA_BED_TEST(
+            a_save_that_ended_as_the_medium_fell_out_takes_the_place_of_the_block_before),
         MEDIA_BED_TEST(closing_in_the_middle_leaks_and_breaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
