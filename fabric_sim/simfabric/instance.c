@@ -197,7 +197,8 @@ bool instance_end(const struct instance *instance)
     char base[INSTANCE_PATH];
     name_base(instance, base);
     assert(strstr(instance->folder, "/simfabric"));
-    return let_go(hold(base), tree_delete(instance->folder));
+    int held = hold(base); /* before anything is removed: arguments have no order */
+    return let_go(held, tree_delete(instance->folder));
 }
 
 bool instance_tree(const struct instance *instance, const char *node, char *out, size_t size)

@@ -6,23 +6,9 @@
  * has. No record is written meanwhile; values are.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "src/fabric/planted.h"
 #include "src/store/media_state.h"
-
-static void fill_record(const struct media_entry *e, struct media_record *r)
-{
-    *r = (struct media_record){.kind = MEDIA_RECORD_PUT,
-                               .key_length = e->key_length,
-                               .maker = e->maker,
-                               .sequence = e->sequence,
-                               .length = e->length,
-                               .offset = e->offset};
-    memcpy(r->tag, e->tag, sizeof r->tag);
-    memcpy(r->checksum, e->checksum, sizeof r->checksum);
-    memcpy(r->key, e->key, e->key_length);
-}
 
 /* One page of the copy, from the cursor on. */
 static void fill_page(struct media *m, uint64_t index)
@@ -33,7 +19,7 @@ static void fill_page(struct media *m, uint64_t index)
     struct media_record record;
     media_page_begin(page, &used);
     for (; m->cursor; m->cursor = m->cursor->next) {
-        fill_record(m->cursor, &record);
+        media_entry_record(m->cursor, &record);
         if (!media_page_add(page, &used, &record))
             break;
         records++;

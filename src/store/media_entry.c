@@ -24,6 +24,20 @@ struct media_entry *media_entry_new(const struct media_record *record)
     return e;
 }
 
+void media_entry_record(const struct media_entry *e, struct media_record *out)
+{
+    assert(e && out);
+    *out = (struct media_record){.kind = MEDIA_RECORD_PUT,
+                                 .key_length = e->key_length,
+                                 .maker = e->maker,
+                                 .sequence = e->sequence,
+                                 .length = e->length,
+                                 .offset = e->offset};
+    memcpy(out->tag, e->tag, sizeof out->tag);
+    memcpy(out->checksum, e->checksum, sizeof out->checksum);
+    memcpy(out->key, e->key, e->key_length);
+}
+
 /* Its piece, and what its record takes of the journal, are free again. */
 static void entry_free(struct media *m, struct media_entry *e)
 {

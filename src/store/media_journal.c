@@ -5,7 +5,6 @@
  * batches gather.
  */
 #include <assert.h>
-#include <string.h>
 
 #include "src/fabric/planted.h"
 #include "src/store/media_state.h"
@@ -41,18 +40,11 @@ void media_flush(struct media *m)
 
 /* ------------------------------------------------------------------ a batch */
 
-static void fill_record(struct media_op *op, struct media_record *r)
+static void fill_record(const struct media_op *op, struct media_record *r)
 {
     const struct media_entry *e = op->entry;
-    *r = (struct media_record){.kind = MEDIA_RECORD_PUT,
-                               .key_length = e->key_length,
-                               .maker = e->maker,
-                               .sequence = op->sequence,
-                               .length = e->length,
-                               .offset = e->offset};
-    memcpy(r->tag, e->tag, sizeof r->tag);
-    memcpy(r->checksum, e->checksum, sizeof r->checksum);
-    memcpy(r->key, e->key, e->key_length);
+    media_entry_record(e, r);
+    r->sequence = op->sequence;
     if (op->kind == MEDIA_OP_REMOVE) {
         r->kind = MEDIA_RECORD_REMOVE;
         r->target = e->sequence;

@@ -166,6 +166,8 @@ void media_finish(struct media *m, struct media_op *op, enum fabric_error error)
 
 /* ---- media_entry.c */
 struct media_entry *media_entry_new(const struct media_record *record);
+/* The record of the PUT that made it. */
+void media_entry_record(const struct media_entry *entry, struct media_record *out);
 /* From now on the journal holds it. */
 void media_entry_join(struct media *m, struct media_entry *entry);
 /* The record with the sequence `ends` has landed and ends it: the journal holds it no more as soon
