@@ -20,6 +20,7 @@ static const char help[] =
     "\n"
     "  up FILE               bring up the fabric that FILE describes (the topology of a scenario)\n"
     "     --foreground       stay, and end with Ctrl-C\n"
+    "     --attached         stay as long as standard input does, and do not wait for the ports\n"
     "     --seed N           numbers and chance come from N instead of the system\n"
     "  exec --node NODE -- PROGRAM [ARGUMENT...]\n"
     "                        run a program on a node, with the node's RDMA devices\n"
@@ -43,7 +44,7 @@ static const char help[] =
 struct words {
     const char *command, *name, *node, *file;
     uint64_t seed;
-    bool has_seed, foreground;
+    bool has_seed, foreground, attached;
     char **program;
 };
 
@@ -80,12 +81,15 @@ static const char *value_of(const char *option, char **argv, int *i)
 
 static int read_option(char **argv, int *i, struct words *out)
 {
-    static const char *const names[] = {"--name", "--node", "--seed", "--foreground", "--help"};
+    static const char *const names[] = {"--name",       "--node",     "--seed",
+                                        "--foreground", "--attached", "--help"};
     const char *option = argv[*i], *value;
     if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
         out->command = "help";
     } else if (strcmp(option, "--foreground") == 0) {
         out->foreground = true;
+    } else if (strcmp(option, "--attached") == 0) {
+        out->attached = true;
     } else if ((value = value_of("--name", argv, i))) {
         out->name = value;
     } else if ((value = value_of("--node", argv, i))) {
@@ -141,8 +145,10 @@ static int up(const struct instance *instance, const struct words *words)
     struct text text = {0};
     struct yaml_errors errors;
     struct arena arena = {0};
-    struct simfabric_up command = {
-        .instance = instance, .seed = words->seed, .foreground = words->foreground};
+    struct simfabric_up command = {.instance = instance,
+                                   .seed = words->seed,
+                                   .foreground = words->foreground || words->attached,
+                                   .attached = words->attached};
     if (!words->file)
         return usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {
