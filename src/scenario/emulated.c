@@ -86,9 +86,7 @@ static const char *formatted(struct arena *arena, const char *format, ...)
 static const char **to_fabric(struct inventory *inventory, const char *simfabric,
                               const char *command, size_t *count)
 {
-    const char *const words[] = {
-        "env", formatted(&inventory->arena, "XDG_RUNTIME_DIR=%s", inventory->state), simfabric,
-        command};
+    const char *const words[] = {simfabric, command, "--name", strrchr(inventory->state, '/') + 1};
     const char **out = arena_alloc(&inventory->arena, REMOTE_WORDS, sizeof *out);
     *count = sizeof words / sizeof words[0];
     memcpy(out, words, sizeof words);
@@ -183,7 +181,7 @@ static bool start_fabric(struct testbed *tb, const char *path, char *detail)
     size_t count;
     const struct remote_host *host = tb->host;
     uint64_t deadline = host->now(host->context) + FABRIC_PATIENCE;
-    const char **words = to_fabric(tb->inventory, tb->inventory->simfabric[2], "up", &count);
+    const char **words = to_fabric(tb->inventory, tb->inventory->simfabric[0], "up", &count);
     words[count++] = "--attached";
     words[count] = path;
     tb->simulated = host->spawn(host->context, words, why);
