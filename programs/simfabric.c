@@ -10,44 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fabric_sim/simfabric/command.h"
+#include "programs/simfabric/words.h"
 #include "src/config/nearest.h"
 #include "src/scenario/files.h"
 #include "src/scenario/topology_read.h"
 
-static const char help[] =
-    "usage: simfabric COMMAND [--name NAME] ...\n"
-    "\n"
-    "  up FILE               bring up the fabric that FILE describes (the topology of a scenario)\n"
-    "     --foreground       stay, and end with Ctrl-C\n"
-    "     --seed N           numbers and chance come from N instead of the system\n"
-    "  exec --node NODE -- PROGRAM [ARGUMENT...]\n"
-    "                        run a program on a node, with the node's RDMA devices\n"
-    "  status                the ports of all nodes, and who uses them\n"
-    "  down                  end the fabric and remove what it made\n"
-    "  help                  this text\n"
-    "\n"
-    "  --name NAME           which fabric, where there are several (default: default)\n"
-    "\n"
-    "examples:\n"
-    "  simfabric up examples/pair.yaml\n"
-    "  simfabric exec --node n1 -- ibv_devinfo -v\n"
-    "  simfabric exec --node n1 -- ibv_rc_pingpong &\n"
-    "  simfabric exec --node n2 -- ibv_rc_pingpong 127.0.0.1\n"
-    "  simfabric down\n"
-    "\n"
-    "exit status: 0 done, 1 internal, 2 usage, 3 the topology, 4 no such fabric is up; of\n"
-    "exec: the program's own, 125 when it was not begun, 126 when it cannot run, 127 when it is "
-    "not found\n";
-
-struct words {
-    const char *command, *name, *node, *file;
-    uint64_t seed;
-    bool has_seed, foreground;
-    char **program;
-};
-
-static int usage(const char *what, const char *word)
+int words_usage(const char *what, const char *word)
 {
     fprintf(stderr, "simfabric: %s%s%s; see `simfabric help`\n", what, word ? " " : "",
             word ? word : "");
@@ -83,7 +51,7 @@ static int read_option(char **argv, int *i, struct words *out)
     static const char *const names[] = {"--name", "--node", "--seed", "--foreground", "--help"};
     const char *option = argv[*i], *value;
     if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
-        out->command = "help";
+        out->help = true;
     } else if (strcmp(option, "--foreground") == 0) {
         out->foreground = true;
     } else if ((value = value_of("--name", argv, i))) {
@@ -93,7 +61,7 @@ static int read_option(char **argv, int *i, struct words *out)
     } else if ((value = value_of("--seed", argv, i))) {
         out->has_seed = read_seed(value, &out->seed);
         if (!out->has_seed)
-            return usage("--seed takes a whole number below 2^64, not", value);
+            return words_usage("--seed takes a whole number below 2^64, not", value);
     } else {
         const char *near = nearest_name(option, names, sizeof(names) / sizeof(names[0]));
         fprintf(stderr, "simfabric: there is no option '%s'%s%s; see `simfabric help`\n", option,
@@ -105,6 +73,7 @@ static int read_option(char **argv, int *i, struct words *out)
 
 static int read_words(char **argv, struct words *out)
 {
+    out->arguments = argv; /* they are moved to the front */
     for (int i = 1; argv[i]; i++) {
         if (strcmp(argv[i], "--") == 0) {
             out->program = &argv[i + 1];
@@ -116,10 +85,8 @@ static int read_words(char **argv, struct words *out)
                 return status;
         } else if (!out->command) {
             out->command = argv[i];
-        } else if (!out->file) {
-            out->file = argv[i];
         } else {
-            return usage("one word too many:", argv[i]);
+            out->arguments[out->count++] = argv[i];
         }
     }
     return SIMFABRIC_DONE;
@@ -143,19 +110,21 @@ static int up(const struct instance *instance, const struct words *words)
     struct arena arena = {0};
     struct simfabric_up command = {
         .instance = instance, .seed = words->seed, .foreground = words->foreground};
-    if (!words->file)
-        return usage("up needs the file of a topology", NULL);
+    if (words->count == 0)
+        return words_usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {
         simfabric_complain(ERR_INTERNAL, "the system gives no random number");
         return SIMFABRIC_INTERNAL;
     }
-    if (!file_read(words->file, &text, detail)) {
+    if (!file_read(words->arguments[0], &text, detail)) {
         simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
         return SIMFABRIC_CONFIG;
     }
-    yaml_errors_init(&errors, words->file);
+    yaml_errors_init(&errors, words->arguments[0]);
     struct yaml_tree *tree = yaml_parse(text.data, text.length, &errors);
     command.topology = tree ? topology_read(yaml_root(tree), &arena, &errors) : NULL;
+    command.source = text.data;
+    command.source_length = text.length;
     for (size_t i = 0; i < errors.count; i++)
         fprintf(stderr, "%s\n", errors.items[i].text);
     int status = command.topology ? simfabric_up(&command) : SIMFABRIC_CONFIG;
@@ -170,11 +139,9 @@ static int exec(const struct instance *instance, const struct words *words)
     char plugin[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", plugin, sizeof(plugin) - 1);
     if (!words->node || !words->node[0])
-        return usage("exec needs --node NODE", NULL);
+        return words_usage("exec needs --node NODE", NULL);
     if (!words->program || !words->program[0])
-        return usage("exec needs a program after --", NULL);
-    if (words->file)
-        return usage("one word too many:", words->file);
+        return words_usage("exec needs a program after --", NULL);
     if (length <= 0) {
         simfabric_complain(ERR_INTERNAL, "/proc does not say where this program is");
         return SIMFABRIC_EXEC_FAILED;
@@ -183,10 +150,31 @@ static int exec(const struct instance *instance, const struct words *words)
     return simfabric_exec(instance, words->node, plugin, words->program);
 }
 
+static int down(const struct instance *instance, const struct words *words)
+{
+    (void)words;
+    return simfabric_down(instance);
+}
+
+static int status(const struct instance *instance, const struct words *words)
+{
+    (void)words;
+    return simfabric_status(instance);
+}
+
+static const struct command {
+    const char *name;
+    int (*carry_out)(const struct instance *instance, const struct words *words);
+    size_t arguments; /* at most */
+} commands[] = {{"up", up, 1},
+                {"exec", exec, 0},
+                {"ctl", words_ctl, SIZE_MAX},
+                {"status", status, 0},
+                {"down", down, 0}};
+
 static int unknown(const char *command)
 {
-    static const char *const names[] = {"up", "exec", "status", "down", "help"};
-    const char *near = nearest_name(command, names, sizeof(names) / sizeof(names[0]));
+    const char *near = help_nearest(command);
     fprintf(stderr, "simfabric: there is no command '%s'%s%s; see `simfabric help`\n", command,
             near ? ": did you mean " : "", near ? near : "");
     return SIMFABRIC_USAGE;
@@ -194,18 +182,26 @@ static int unknown(const char *command)
 
 static int carry_out(const struct instance *instance, const struct words *words)
 {
-    if (strcmp(words->command, "exec") == 0)
-        return exec(instance, words);
-    if (words->program)
-        return usage("only exec takes a program after --", NULL);
-    if (strcmp(words->command, "up") == 0)
-        return up(instance, words);
-    bool status = strcmp(words->command, "status") == 0;
-    if (!status && strcmp(words->command, "down") != 0)
-        return unknown(words->command);
-    if (words->file)
-        return usage("one word too many:", words->file);
-    return status ? simfabric_status(instance) : simfabric_down(instance);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        const struct command *command = &commands[i];
+        if (strcmp(command->name, words->command) != 0)
+            continue;
+        if (words->program && command->carry_out != exec)
+            return words_usage("only exec takes a program after --", NULL);
+        if (words->count > command->arguments)
+            return words_usage("one word too many:", words->arguments[command->arguments]);
+        return command->carry_out(instance, words);
+    }
+    return unknown(words->command);
+}
+
+/* Of one command where one is named: "help ctl", "ctl --help". */
+static int help(const struct words *words)
+{
+    const char *command = words->command;
+    if (command && strcmp(command, "help") == 0)
+        command = words->count ? words->arguments[0] : NULL;
+    return help_print(command) ? SIMFABRIC_DONE : unknown(command);
 }
 
 /* What was printed has arrived, or the status says that it has not. */
@@ -224,13 +220,12 @@ int main(int argc, char **argv)
     int status = argc > 0 ? read_words(argv, &words) : SIMFABRIC_USAGE;
     if (status != SIMFABRIC_DONE)
         return status;
+    if (words.help || (words.command && strcmp(words.command, "help") == 0))
+        return flushed(help(&words));
     if (!words.command)
-        return usage("it needs a command", NULL);
-    if (strcmp(words.command, "help") == 0) {
-        fputs(help, stdout);
-        return flushed(SIMFABRIC_DONE);
-    }
+        return words_usage("it needs a command", NULL);
     if (!instance_at(&instance, words.name, getenv("XDG_RUNTIME_DIR")))
-        return usage("a name of a fabric has letters, digits, '-', '_' and '.', not", words.name);
+        return words_usage("a name of a fabric has letters, digits, '-', '_' and '.', not",
+                           words.name);
     return flushed(carry_out(&instance, &words));
 }

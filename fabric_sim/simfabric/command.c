@@ -157,6 +157,12 @@ int simfabric_up(const struct simfabric_up *up)
     assert(up && up->instance && up->topology);
     if (!claim(up->instance))
         return SIMFABRIC_INTERNAL;
+    if (!instance_keep(up->instance, up->source, up->source_length)) {
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be written: %s", up->instance->topology,
+                           strerror(errno));
+        (void)instance_end(up->instance);
+        return SIMFABRIC_INTERNAL;
+    }
     if (up->foreground)
         return run_and_clean(up, STDOUT_FILENO);
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
@@ -215,17 +221,23 @@ int simfabric_down(const struct instance *instance)
     return SIMFABRIC_DONE;
 }
 
-int simfabric_status(const struct instance *instance)
+int simfabric_connect(const struct instance *instance)
 {
     assert(instance);
     int socket = client_connect(instance->socket);
-    struct protocol_request request = client_request(PROTOCOL_STATUS);
-    struct protocol_reply reply;
-    if (socket < 0) {
+    if (socket < 0)
         simfabric_complain(ERR_UNREACHABLE, "fabric '%s' is not up (%s: %s)", instance->name,
                            instance->socket, strerror(errno));
+    return socket;
+}
+
+int simfabric_status(const struct instance *instance)
+{
+    int socket = simfabric_connect(instance);
+    struct protocol_request request = client_request(PROTOCOL_STATUS);
+    struct protocol_reply reply;
+    if (socket < 0)
         return SIMFABRIC_UNREACHABLE;
-    }
     int error;
     do {
         error = client_call(socket, &request, &reply, NULL);

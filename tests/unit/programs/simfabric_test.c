@@ -187,6 +187,60 @@ static void what_is_typed_wrong_is_told(void **state)
     assert_true(said(place, "cannot write to standard output"));
 }
 
+static void need_program(struct place *place, const char *program)
+{
+    if (shell(place, "command -v %s", program) != 0)
+        skip();
+}
+
+static void fault_words_are_typed_and_taken_back(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(shell(place, "$S ctl port_down n1"), 4);
+    bring_up(place, "default");
+    assert_int_equal(shell(place, "$S ctl port_down n1"), 0);
+    assert_int_equal(shell(place, "$S status"), 0);
+    assert_true(said(place, "n1           mlx5_0/1 DOWN"));
+    assert_int_equal(shell(place, "$S ctl undo"), 0);
+    assert_int_equal(shell(place, "until $S status | grep -q 'n1 .*ACTIVE'; do :; done"), 0);
+    assert_int_equal(shell(place,
+                           "$S ctl lid_set n1 77 && until grep -qx 0x4d %s/simfabric/"
+                           "default/nodes/n1/sys/class/infiniband/mlx5_0/ports/1/lid; "
+                           "do :; done",
+                           place->folder),
+                     0);
+    assert_int_equal(shell(place, "$S ctl"), 2);
+    assert_int_equal(shell(place, "$S ctl undo n1"), 2);
+    assert_int_equal(shell(place, "$S ctl port_dwn n1"), 2);
+    assert_true(said(place, "word 1, column 1: there is no fault word 'port_dwn'; did you mean "
+                            "port_down\n  port_dwn n1\n  ^\n"));
+    assert_int_equal(shell(place, "$S ctl loss n1 ppm=x"), 2);
+    assert_true(said(place, "  loss n1 ppm=x\n              ^\n"));
+    assert_int_equal(shell(place, "$S ctl disk_full n1"), 5);
+    assert_true(said(place, "not_supported"));
+    assert_int_equal(shell(place, "$S ctl process_kill n1"), 5);
+    assert_int_equal(shell(place, "$S ctl --help"), 0);
+    assert_true(said(place, "  pkey_set NODE INDEX PKEY [device=...] [port=...]\n"));
+    assert_false(said(place, "disk_full"));
+}
+
+static void programs_hear_of_what_a_fault_word_changes(void **state)
+{
+    struct place *place = *state;
+    need_node(place);
+    need_program(place, "ibv_asyncwatch");
+    assert_int_equal(
+        shell(place,
+              "$S exec --node n1 -- stdbuf -oL ibv_asyncwatch >%s/heard & watch=$!; "
+              "until $S status | grep -q 'n1 .*opened 1 objects [1-9]'; do :; done; "
+              "$S ctl lid_set n1 77; $S ctl pkey_set n1 1 0x8005; $S ctl port_down n1; "
+              "for event in LID_CHANGE PKEY_CHANGE PORT_ERR; do "
+              "until grep -q IBV_EVENT_$event %s/heard; do :; done; done; "
+              "$S ctl process_kill n1; wait $watch",
+              place->folder, place->folder),
+        137);
+}
+
 static void the_exit_status_and_the_signal_of_a_program_are_its_own(void **state)
 {
     struct place *place = *state;
@@ -209,12 +263,6 @@ static void a_program_finds_the_node_and_nothing_of_the_host(void **state)
     if (status != 0)
         print_message("%s", place->output);
     assert_int_equal(status, 0);
-}
-
-static void need_program(struct place *place, const char *program)
-{
-    if (shell(place, "command -v %s", program) != 0)
-        skip();
 }
 
 /* Both ends; the client tries until the server listens. */
@@ -361,6 +409,8 @@ int main(int argc, char **argv)
         TEST(a_fabric_comes_up_tells_its_ports_and_goes),
         TEST(what_a_killed_fabric_left_is_cleaned_up_and_its_neighbour_lives_on),
         TEST(what_is_typed_wrong_is_told),
+        TEST(fault_words_are_typed_and_taken_back),
+        TEST(programs_hear_of_what_a_fault_word_changes),
         TEST(the_exit_status_and_the_signal_of_a_program_are_its_own),
         TEST(a_program_finds_the_node_and_nothing_of_the_host),
         TEST(programs_of_others_see_the_device),

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The help of simfabric. */
+#include <stdio.h>
+#include <string.h>
+
+#include "fabric_sim/simfabric/control.h"
+#include "programs/simfabric/words.h"
+#include "src/config/nearest.h"
+#include "src/scenario/fault_line.h"
+
+static const struct command {
+    const char *name, *synopsis, *about;
+    const char *more; /* options and what else to know */
+    const char *examples;
+} commands[] = {
+    {"up", "up FILE", "bring up the fabric that FILE describes (the topology of a scenario)",
+     "  --foreground       stay, and end with Ctrl-C\n"
+     "  --seed N           numbers and chance come from N instead of the system\n",
+     "  simfabric up examples/pair.yaml\n"
+     "  simfabric up examples/pair.yaml --name other --seed 7\n"},
+    {"exec", "exec --node NODE -- PROGRAM...",
+     "run a program on a node, with the node's RDMA devices",
+     "  --node NODE        which node\n"
+     "\n"
+     "The exit status is the program's own; 125 when it was not begun, 126 when it cannot run,\n"
+     "127 when it is not found.\n",
+     "  simfabric exec --node n1 -- ibv_devinfo -v\n"
+     "  simfabric exec --node n1 -- ibv_rc_pingpong &\n"
+     "  simfabric exec --node n2 -- ibv_rc_pingpong 127.0.0.1\n"},
+    {"ctl", "ctl WORD [VALUE...]", "apply a fault word of the scenario language, or undo them all",
+     NULL,
+     "  simfabric ctl port_down n1\n"
+     "  simfabric ctl loss n1 ppm=1000\n"
+     "  simfabric ctl pkey_set n1 1 0x8005 device=mlx5_0\n"
+     "  simfabric ctl undo\n"},
+    {"status", "status", "the ports of all nodes, and who uses them", "",
+     "  simfabric status --name other\n"},
+    {"down", "down", "end the fabric and remove what it made", "", "  simfabric down\n"},
+    {"help", "help [COMMAND]", "this text, or all about one command", "", "  simfabric help ctl\n"},
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_words(void)
+{
+    printf("fault words, with the values that they need; others are NAME=VALUE:\n");
+    for (int i = 0; i < TESTBED_WORD_COUNT; i++) {
+        if (!control_has((enum testbed_word)i))
+            continue;
+        printf("  ");
+        fault_line_usage(stdout, &fault_words[i]);
+        printf("\n      %s\n", fault_words[i].help);
+    }
+    printf("  undo\n      every fault is taken back\n"
+           "\n"
+           "process_kill, process_freeze and power_loss are about every program that has a device\n"
+           "of the node open.\n");
+}
+
+static void print_command(const struct command *command)
+{
+    printf("usage: simfabric %s [--name NAME]\n\n%s\n\n", command->synopsis, command->about);
+    if (!command->more)
+        print_words();
+    else if (command->more[0])
+        fputs(command->more, stdout);
+    printf("  --name NAME        which fabric, where there are several (default: default)\n");
+    printf("\nexamples:\n%s", command->examples);
+}
+
+static void print_all(void)
+{
+    printf("usage: simfabric COMMAND [--name NAME] ...\n\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        printf("  %-32s %s\n", commands[i].synopsis, commands[i].about);
+    printf("\n"
+           "`simfabric COMMAND --help` says more, with examples.\n"
+           "\n"
+           "examples:\n"
+           "  simfabric up examples/pair.yaml\n"
+           "  simfabric exec --node n1 -- ibv_rc_pingpong &\n"
+           "  simfabric exec --node n2 -- ibv_rc_pingpong 127.0.0.1\n"
+           "  simfabric ctl port_down n1\n"
+           "  simfabric down\n"
+           "\n"
+           "exit status: 0 done, 1 internal, 2 usage, 3 the topology, 4 no such fabric is up,\n"
+           "5 the fabric refuses; of exec: the program's own\n");
+}
+
+bool help_print(const char *command)
+{
+    if (!command) {
+        print_all();
+        return true;
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, command) == 0) {
+            print_command(&commands[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *help_nearest(const char *command)
+{
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    return nearest_name(command, names, COMMANDS);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the simfabric program share: the words of its command line.
+ */
+#ifndef PROGRAMS_SIMFABRIC_WORDS_H
+#define PROGRAMS_SIMFABRIC_WORDS_H
+
+#include "fabric_sim/simfabric/command.h"
+
+struct words {
+    const char *command, *name, *node;
+    char **arguments; /* of the command, without options; `count` of them */
+    size_t count;
+    uint64_t seed;
+    bool has_seed, foreground, json, help;
+    char **program; /* behind "--"; null: no such word */
+};
+
+/* Says what is wrong with the command line; SIMFABRIC_USAGE. `word` may be null. */
+int words_usage(const char *what, const char *word);
+
+/* Each command returns the exit status. */
+int words_ctl(const struct instance *instance, const struct words *words);
+
+/* The whole help, or that of one command; false when there is no such command. */
+bool help_print(const char *command);
+/* The nearest command to what was typed; null when none is near. */
+const char *help_nearest(const char *command);
+
+#endif
