@@ -10,10 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "programs/simfabric/words.h"
+#include "programs/simfabric/make.h"
 #include "src/config/nearest.h"
-#include "src/scenario/files.h"
-#include "src/scenario/topology_read.h"
 
 int words_usage(const char *what, const char *word)
 {
@@ -22,7 +20,7 @@ int words_usage(const char *what, const char *word)
     return SIMFABRIC_USAGE;
 }
 
-static bool read_seed(const char *text, uint64_t *out)
+static bool read_whole(const char *text, uint64_t *out)
 {
     char *end;
     if (text[0] < '0' || text[0] > '9')
@@ -30,6 +28,17 @@ static bool read_seed(const char *text, uint64_t *out)
     errno = 0;
     *out = strtoull(text, &end, 10);
     return *end == '\0' && errno == 0;
+}
+
+static int read_size(const char *option, const char *text, unsigned long *out)
+{
+    uint64_t number = 0;
+    if (!read_whole(text, &number) || number == 0 || number > UINT32_MAX) {
+        fprintf(stderr, "simfabric: %s takes a whole number from 1, not '%s'\n", option, text);
+        return SIMFABRIC_USAGE;
+    }
+    *out = (unsigned long)number;
+    return SIMFABRIC_DONE;
 }
 
 /* The value of an option at argv[*i]: "--option VALUE" or "--option=VALUE", empty where it is left
@@ -48,18 +57,32 @@ static const char *value_of(const char *option, char **argv, int *i)
 
 static int read_option(char **argv, int *i, struct words *out)
 {
-    static const char *const names[] = {"--name", "--node", "--seed", "--foreground", "--help"};
+    static const char *const names[] = {"--name",  "--node",   "--seed",   "--foreground",
+                                        "--json",  "--pretty", "--format", "--nodes",
+                                        "--radix", "--rails",  "--help"};
     const char *option = argv[*i], *value;
     if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
         out->help = true;
     } else if (strcmp(option, "--foreground") == 0) {
         out->foreground = true;
+    } else if (strcmp(option, "--json") == 0 || strcmp(option, "-j") == 0) {
+        out->json = true;
+    } else if (strcmp(option, "--pretty") == 0 || strcmp(option, "-p") == 0) {
+        out->json = out->pretty = true;
+    } else if ((value = value_of("--format", argv, i))) {
+        out->format = value;
     } else if ((value = value_of("--name", argv, i))) {
         out->name = value;
     } else if ((value = value_of("--node", argv, i))) {
         out->node = value;
+    } else if ((value = value_of("--nodes", argv, i))) {
+        return read_size("--nodes", value, &out->nodes);
+    } else if ((value = value_of("--radix", argv, i))) {
+        return read_size("--radix", value, &out->radix);
+    } else if ((value = value_of("--rails", argv, i))) {
+        return read_size("--rails", value, &out->rails);
     } else if ((value = value_of("--seed", argv, i))) {
-        out->has_seed = read_seed(value, &out->seed);
+        out->has_seed = read_whole(value, &out->seed);
         if (!out->has_seed)
             return words_usage("--seed takes a whole number below 2^64, not", value);
     } else {
@@ -79,7 +102,7 @@ static int read_words(char **argv, struct words *out)
             out->program = &argv[i + 1];
             break;
         }
-        if (argv[i][0] == '-') {
+        if (argv[i][0] == '-' && argv[i][1]) { /* "-" is a file */
             int status = read_option(argv, &i, out);
             if (status != SIMFABRIC_DONE)
                 return status;
@@ -104,10 +127,7 @@ static bool draw_seed(uint64_t *out)
 
 static int up(const struct instance *instance, const struct words *words)
 {
-    char detail[FILES_DETAIL];
-    struct text text = {0};
-    struct yaml_errors errors;
-    struct arena arena = {0};
+    struct topology_file file;
     struct simfabric_up command = {
         .instance = instance, .seed = words->seed, .foreground = words->foreground};
     if (words->count == 0)
@@ -116,21 +136,13 @@ static int up(const struct instance *instance, const struct words *words)
         simfabric_complain(ERR_INTERNAL, "the system gives no random number");
         return SIMFABRIC_INTERNAL;
     }
-    if (!file_read(words->arguments[0], &text, detail)) {
-        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
+    if (!topology_file_read(words->arguments[0], &file))
         return SIMFABRIC_CONFIG;
-    }
-    yaml_errors_init(&errors, words->arguments[0]);
-    struct yaml_tree *tree = yaml_parse(text.data, text.length, &errors);
-    command.topology = tree ? topology_read(yaml_root(tree), &arena, &errors) : NULL;
-    command.source = text.data;
-    command.source_length = text.length;
-    for (size_t i = 0; i < errors.count; i++)
-        fprintf(stderr, "%s\n", errors.items[i].text);
-    int status = command.topology ? simfabric_up(&command) : SIMFABRIC_CONFIG;
-    yaml_tree_free(tree);
-    arena_free(&arena);
-    free(text.data);
+    command.topology = file.topology;
+    command.source = file.text.data;
+    command.source_length = file.text.length;
+    int status = simfabric_up(&command);
+    topology_file_free(&file);
     return status;
 }
 
@@ -156,12 +168,6 @@ static int down(const struct instance *instance, const struct words *words)
     return simfabric_down(instance);
 }
 
-static int status(const struct instance *instance, const struct words *words)
-{
-    (void)words;
-    return simfabric_status(instance);
-}
-
 static const struct command {
     const char *name;
     int (*carry_out)(const struct instance *instance, const struct words *words);
@@ -169,7 +175,11 @@ static const struct command {
 } commands[] = {{"up", up, 1},
                 {"exec", exec, 0},
                 {"ctl", words_ctl, SIZE_MAX},
-                {"status", status, 0},
+                {"status", words_status, 0},
+                {"inspect", words_inspect, 1},
+                {"graph", words_graph, 0},
+                {"generate", words_generate, 1},
+                {"validate", words_validate, 1},
                 {"down", down, 0}};
 
 static int unknown(const char *command)

@@ -230,25 +230,3 @@ int simfabric_connect(const struct instance *instance)
                            instance->socket, strerror(errno));
     return socket;
 }
-
-int simfabric_status(const struct instance *instance)
-{
-    int socket = simfabric_connect(instance);
-    struct protocol_request request = client_request(PROTOCOL_STATUS);
-    struct protocol_reply reply;
-    if (socket < 0)
-        return SIMFABRIC_UNREACHABLE;
-    int error;
-    do {
-        error = client_call(socket, &request, &reply, NULL);
-        if (!error && reply.u.status.length < PROTOCOL_TEXT)
-            fwrite(reply.u.status.text, 1, reply.u.status.length, stdout);
-        request.u.page++;
-    } while (!error && reply.u.status.more);
-    close(socket);
-    if (!error)
-        return SIMFABRIC_DONE;
-    simfabric_complain(error == EPROTO ? ERR_UNSUPPORTED_VERSION : ERR_UNREACHABLE,
-                       "fabric '%s' does not answer: %s", instance->name, strerror(error));
-    return SIMFABRIC_UNREACHABLE;
-}

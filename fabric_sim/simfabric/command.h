@@ -41,7 +41,6 @@ int simfabric_up(const struct simfabric_up *up);
 int simfabric_down(const struct instance *instance);
 /* A connection to the fabric, the caller's to close; -1 after a complaint: it is not up. */
 int simfabric_connect(const struct instance *instance);
-int simfabric_status(const struct instance *instance);
 /* Becomes the program `arguments` (ending in null) on the node. Returns only when that fails.
  * `plugin` is the path of the verbs plug-in without its "-rdmav34.so". */
 int simfabric_exec(const struct instance *instance, const char *node, const char *plugin,

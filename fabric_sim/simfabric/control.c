@@ -2,8 +2,12 @@
 #include "fabric_sim/simfabric/control.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fabric_sim/simfabric/client.h"
 
@@ -90,4 +94,42 @@ enum testbed_result control_ask(int socket, const char *node, const char *query,
     bool fits = put(request.u.ask.node, sizeof(request.u.ask.node), node) &&
                 put(request.u.ask.query, sizeof(request.u.ask.query), query);
     return fits ? call(socket, &request, answer) : too_long(answer);
+}
+
+static char *read_whole(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return NULL;
+    size_t length = (size_t)status.st_size, done = 0;
+    char *text = malloc(length + 1);
+    while (text && done < length) {
+        ssize_t got = pread(fd, text + done, length - done, (off_t)done);
+        if (got <= 0) {
+            free(text);
+            return NULL;
+        }
+        done += (size_t)got;
+    }
+    if (text)
+        text[length] = '\0';
+    return text;
+}
+
+char *control_inspect(int socket, char *detail)
+{
+    assert(socket >= 0 && detail);
+    const struct protocol_request request = client_request(PROTOCOL_INSPECT);
+    struct protocol_reply reply;
+    int fds[PROTOCOL_FDS];
+    int error = client_call(socket, &request, &reply, fds);
+    char *text = !error && fds[0] >= 0 ? read_whole(fds[0]) : NULL;
+    for (size_t i = 0; i < PROTOCOL_FDS; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+    }
+    if (!text)
+        snprintf(detail, TESTBED_DETAIL, "the fabric does not answer: %s",
+                 strerror(error ? error : ENOMEM));
+    return text;
 }

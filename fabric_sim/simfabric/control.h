@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fault words of the scenario language (HA-4.3) on a fabric that is up: the other end of
- * service_control.c.
+ * Asking and changing a fabric that is up, as the operator does: the other end of service_control.c
+ * (the fault words of HA-4.3) and service_inspect.c.
  */
 #ifndef FABRIC_SIM_SIMFABRIC_CONTROL_H
 #define FABRIC_SIM_SIMFABRIC_CONTROL_H
@@ -19,5 +19,8 @@ bool control_has(enum testbed_word word);
 enum testbed_result control_fault(int socket, const struct testbed_fault *fault, char *detail);
 enum testbed_result control_undo(int socket, char *detail);
 enum testbed_result control_ask(int socket, const char *node, const char *query, char *answer);
+/* All about the fabric as JSON (docs/simfabric.md): a text that ends in NUL, the caller's to free.
+ * Null and a sentence in `detail` when there is none. */
+char *control_inspect(int socket, char *detail);
 
 #endif

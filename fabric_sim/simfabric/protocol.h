@@ -22,7 +22,7 @@
 
 #define PROTOCOL_OPS(X)                                                                            \
     X(OPEN)            /* open; fds: the shared page, the doorbell, the device's arena */          \
-    X(STATUS)          /* of the whole fabric, without an opened device; one page a request */     \
+    X(INSPECT)         /* without an opened device; fd: all about the fabric, as JSON */           \
     X(FAULT)           /* fault; without an opened device, as the next two */                      \
     X(UNDO)            /* every fault is taken back */                                             \
     X(ASK)             /* ask */                                                                   \
@@ -93,7 +93,6 @@ struct protocol_request {
     union {
         uint32_t handle;
         uint32_t port;
-        uint32_t page; /* STATUS: which part of the text, from 0 */
         struct {
             char node[PROTOCOL_NAME], device[PROTOCOL_NAME];
         } open;
@@ -157,8 +156,6 @@ struct protocol_qp_info {
     struct protocol_qp_attr attr;
 };
 
-#define PROTOCOL_TEXT 1024
-
 struct protocol_reply {
     uint32_t magic;
     int32_t error; /* errno; 0: done, and the member of the request holds */
@@ -184,11 +181,6 @@ struct protocol_reply {
         struct {
             uint32_t max_wr, max_sge, limit, unused;
         } srq;
-        struct {
-            uint32_t more; /* there is another page */
-            uint32_t length;
-            char text[PROTOCOL_TEXT];
-        } status;
     } u;
 };
 

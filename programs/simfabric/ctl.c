@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simfabric ctl: the fault words of the scenario language on a fabric that is up. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "fabric_sim/simfabric/control.h"
-#include "programs/simfabric/words.h"
+#include "programs/simfabric/make.h"
 #include "src/scenario/fault_line.h"
-#include "src/scenario/files.h"
-#include "src/scenario/topology_read.h"
 
 /* The words as they were typed, and a caret below the place. */
 static int point(const struct words *words, const struct fault_complaint *complaint)
@@ -53,25 +50,11 @@ static int apply(const struct words *words, const struct topology *topology, int
 
 static int apply_to(const struct instance *instance, const struct words *words, int socket)
 {
-    char detail[FILES_DETAIL];
-    struct text text = {0};
-    struct arena arena = {0};
-    struct yaml_errors errors;
-    int status = SIMFABRIC_INTERNAL;
-    if (!file_read(instance->topology, &text, detail)) {
-        simfabric_complain(ERR_INTERNAL, "%s", detail);
-        return status;
-    }
-    yaml_errors_init(&errors, instance->topology);
-    struct yaml_tree *tree = yaml_parse(text.data, text.length, &errors);
-    struct topology *topology = tree ? topology_read(yaml_root(tree), &arena, &errors) : NULL;
-    if (topology)
-        status = apply(words, topology, socket);
-    else
-        simfabric_complain(ERR_INTERNAL, "%s", errors.items[0].text);
-    yaml_tree_free(tree);
-    arena_free(&arena);
-    text_free(&text);
+    struct topology_file file;
+    if (!topology_file_read(instance->topology, &file))
+        return SIMFABRIC_INTERNAL;
+    int status = apply(words, file.topology, socket);
+    topology_file_free(&file);
     return status;
 }
 

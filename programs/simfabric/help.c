@@ -7,6 +7,12 @@
 #include "programs/simfabric/words.h"
 #include "src/config/nearest.h"
 #include "src/scenario/fault_line.h"
+#include "src/scenario/topology_generate.h"
+
+#define SHAPE(name, about) "  " name "\n      " about "\n"
+#define JSON                                                                                       \
+    "  -j, --json         JSON instead of lines\n"                                                 \
+    "  -p, --pretty       JSON with line breaks\n"
 
 static const struct command {
     const char *name, *synopsis, *about;
@@ -14,6 +20,8 @@ static const struct command {
     const char *examples;
 } commands[] = {
     {"up", "up FILE", "bring up the fabric that FILE describes (the topology of a scenario)",
+     "FILE is - for standard input.\n"
+     "\n"
      "  --foreground       stay, and end with Ctrl-C\n"
      "  --seed N           numbers and chance come from N instead of the system\n",
      "  simfabric up examples/pair.yaml\n"
@@ -33,8 +41,28 @@ static const struct command {
      "  simfabric ctl loss n1 ppm=1000\n"
      "  simfabric ctl pkey_set n1 1 0x8005 device=mlx5_0\n"
      "  simfabric ctl undo\n"},
-    {"status", "status", "the ports of all nodes, and who uses them", "",
-     "  simfabric status --name other\n"},
+    {"status", "status", "the ports of all nodes, and who uses them", JSON,
+     "  simfabric status\n"
+     "  simfabric status --name other --json\n"},
+    {"inspect", "inspect [NODE]",
+     "adapters, ports with tables and counters, queue pairs, queues, memory", JSON,
+     "  simfabric inspect n1\n"
+     "  simfabric inspect --json | jq '.devices[].queue_pairs[]'\n"},
+    {"graph", "graph", "a picture of the fabric: nodes, switches, links with rate and state",
+     "  --format FORMAT    svg (default), html, dot or mermaid\n",
+     "  simfabric graph > fabric.svg\n"
+     "  simfabric graph --format dot | dot -Tpng > fabric.png\n"},
+    {"generate", "generate SHAPE", "write a topology of a usual shape to standard output",
+     "shapes:\n" TOPOLOGY_SHAPES(
+         SHAPE) "\n"
+                "  --nodes N          nodes (default: 8)\n"
+                "  --radix N          ports of a switch (default: 8): fat-tree, dragonfly\n"
+                "  --rails N          adapters of a node (default: 1; rail-optimised: 2)\n",
+     "  simfabric generate fat-tree --nodes 32 --radix 16 > tree.yaml\n"
+     "  simfabric generate rail-optimised --nodes 4 --rails 2 | simfabric up -\n"},
+    {"validate", "validate FILE", "whether FILE is a topology; errors have FILE:LINE:COLUMN", "",
+     "  simfabric validate examples/pair.yaml\n"
+     "  simfabric generate dragonfly --nodes 40 | simfabric validate -\n"},
     {"down", "down", "end the fabric and remove what it made", "", "  simfabric down\n"},
     {"help", "help [COMMAND]", "this text, or all about one command", "", "  simfabric help ctl\n"},
 };

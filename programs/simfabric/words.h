@@ -8,11 +8,12 @@
 #include "fabric_sim/simfabric/command.h"
 
 struct words {
-    const char *command, *name, *node;
+    const char *command, *name, *node, *format;
     char **arguments; /* of the command, without options; `count` of them */
     size_t count;
     uint64_t seed;
-    bool has_seed, foreground, json, help;
+    unsigned long nodes, radix, rails; /* of generate; 0: not said */
+    bool has_seed, foreground, json, pretty, help;
     char **program; /* behind "--"; null: no such word */
 };
 
@@ -21,6 +22,11 @@ int words_usage(const char *what, const char *word);
 
 /* Each command returns the exit status. */
 int words_ctl(const struct instance *instance, const struct words *words);
+int words_status(const struct instance *instance, const struct words *words);
+int words_inspect(const struct instance *instance, const struct words *words);
+int words_generate(const struct instance *instance, const struct words *words);
+int words_validate(const struct instance *instance, const struct words *words);
+int words_graph(const struct instance *instance, const struct words *words);
 
 /* The whole help, or that of one command; false when there is no such command. */
 bool help_print(const char *command);

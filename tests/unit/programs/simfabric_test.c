@@ -241,6 +241,71 @@ static void programs_hear_of_what_a_fault_word_changes(void **state)
         137);
 }
 
+static void a_fabric_is_looked_into_and_drawn(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(shell(place, "$S inspect"), 4);
+    bring_up(place, "default");
+    assert_int_equal(shell(place, "$S inspect"), 0);
+    assert_true(said(place, "n2 mlx5_0: node_guid 0x"));
+    assert_true(said(place, "  port 1: ACTIVE, InfiniBand, lid 1,"));
+    assert_true(said(place, "P_Keys 0:0xffff\n"));
+    assert_int_equal(shell(place, "$S inspect n1"), 0);
+    assert_false(said(place, "n2 mlx5_0"));
+    assert_int_equal(shell(place, "$S inspect n11"), 2);
+    assert_true(said(place, "did you mean n1"));
+    assert_int_equal(shell(place, "$S inspect --json"), 0);
+    assert_true(said(place, "{\"version\":1,"));
+    assert_int_equal(shell(place, "$S status -j"), 0);
+    assert_true(said(place, "{\"node\":\"n1\",\"device\":\"mlx5_0\",\"port\":1,"
+                            "\"state\":\"ACTIVE\",\"lid\":1,"));
+    assert_int_equal(shell(place, "$S inspect --json >/dev/full"), 1);
+    assert_int_equal(shell(place, "$S ctl port_down n2 && $S graph --format dot"), 0);
+    assert_true(said(place, "\"ib/switch\" -- \"n1/mlx5_0\" [label=\"4X 100.0 Gb/s\""));
+    assert_true(said(place, "-- \"n2/mlx5_0\" [label=\"4X 100.0 Gb/s, DOWN\""));
+    assert_int_equal(shell(place, "$S graph --format mermaid"), 0);
+    assert_true(said(place, "n0 ---|\"4X 100.0 Gb/s\"| n1"));
+    assert_int_equal(shell(place, "$S graph --format html"), 0);
+    assert_true(said(place, "stroke-dasharray"));
+    assert_true(said(place, "</svg>\n</body>"));
+    assert_int_equal(shell(place, "$S graph --format png"), 2);
+}
+
+static void topologies_are_generated_and_validated(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(shell(place, "$S generate fat-tree --nodes 6 | $S up -"), 0);
+    assert_true(said(place, "nodes=6 ports=6 active=6"));
+    assert_int_equal(shell(place, "$S generate dragonfly --nodes 20 | $S validate -"), 0);
+    assert_string_equal(place->output, "simfabric: valid file=- nodes=20 switches=12 links=21\n");
+    assert_int_equal(shell(place, "$S generate fat-tre"), 2);
+    assert_true(said(place, "did you mean fat-tree"));
+    assert_int_equal(shell(place, "$S generate pair --nodes 0"), 2);
+    assert_int_equal(shell(place, "$S generate"), 2);
+    assert_int_equal(shell(place, "$S validate"), 2);
+    assert_int_equal(shell(place, "echo 'nodes: {n1: {switch: s1}}' | $S validate -"), 3);
+    assert_true(said(place, "-:1:13: switch: found 's1'"));
+    assert_int_equal(
+        shell(place, "echo '{switches: {s: {ports: 1}}, nodes: {a: {}, b: {}}}' | $S validate -"),
+        3);
+    assert_true(said(place, "no free port"));
+}
+
+static void every_command_has_help_with_an_example(void **state)
+{
+    static const char *const commands[] = {"up",    "exec",     "ctl",      "status", "inspect",
+                                           "graph", "generate", "validate", "down",   "help"};
+    struct place *place = *state;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        assert_int_equal(shell(place, "$S %s --help", commands[i]), 0);
+        assert_true(said(place, "usage: simfabric "));
+        assert_true(said(place, "examples:\n  simfabric "));
+        assert_int_equal(shell(place, "$S help | grep -q '^  %s'", commands[i]), 0);
+    }
+    assert_int_equal(shell(place, "$S help hlp"), 2);
+    assert_true(said(place, "did you mean help"));
+}
+
 static void the_exit_status_and_the_signal_of_a_program_are_its_own(void **state)
 {
     struct place *place = *state;
@@ -411,6 +476,9 @@ int main(int argc, char **argv)
         TEST(what_is_typed_wrong_is_told),
         TEST(fault_words_are_typed_and_taken_back),
         TEST(programs_hear_of_what_a_fault_word_changes),
+        TEST(a_fabric_is_looked_into_and_drawn),
+        TEST(topologies_are_generated_and_validated),
+        TEST(every_command_has_help_with_an_example),
         TEST(the_exit_status_and_the_signal_of_a_program_are_its_own),
         TEST(a_program_finds_the_node_and_nothing_of_the_host),
         TEST(programs_of_others_see_the_device),
