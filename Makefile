@@ -184,6 +184,7 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	install -m 644 $(filter-out %/auth.key,$(wildcard examples/*)) $(SHARE)/doc/memkv/examples
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
 	ln -sf memkv $(SHARE)/bash-completion/completions/memkv-scenario
+	$(B)/simfabric completion bash > $(SHARE)/bash-completion/completions/simfabric
 	@if command -v scdoc >/dev/null; then \
 	    for page in $(basename $(MAN_SRC)); do \
 	        install -d $(SHARE)/man/man$${page##*.} && \

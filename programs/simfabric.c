@@ -55,11 +55,19 @@ static const char *value_of(const char *option, char **argv, int *i)
     return argv[*i + 1] ? argv[++*i] : "";
 }
 
+static const char *const options[] = {"--name",  "--node",   "--seed",   "--foreground",
+                                      "--json",  "--pretty", "--format", "--nodes",
+                                      "--radix", "--rails",  "--help"};
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+void option_names(FILE *out)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        fprintf(out, "%s%s", i ? " " : "", options[i]);
+}
+
 static int read_option(char **argv, int *i, struct words *out)
 {
-    static const char *const names[] = {"--name",  "--node",   "--seed",   "--foreground",
-                                        "--json",  "--pretty", "--format", "--nodes",
-                                        "--radix", "--rails",  "--help"};
     const char *option = argv[*i], *value;
     if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
         out->help = true;
@@ -86,7 +94,7 @@ static int read_option(char **argv, int *i, struct words *out)
         if (!out->has_seed)
             return words_usage("--seed takes a whole number below 2^64, not", value);
     } else {
-        const char *near = nearest_name(option, names, sizeof(names) / sizeof(names[0]));
+        const char *near = nearest_name(option, options, OPTIONS);
         fprintf(stderr, "simfabric: there is no option '%s'%s%s; see `simfabric help`\n", option,
                 near ? ": did you mean " : "", near ? near : "");
         return SIMFABRIC_USAGE;
@@ -146,22 +154,6 @@ static int up(const struct instance *instance, const struct words *words)
     return status;
 }
 
-static int exec(const struct instance *instance, const struct words *words)
-{
-    char plugin[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", plugin, sizeof(plugin) - 1);
-    if (!words->node || !words->node[0])
-        return words_usage("exec needs --node NODE", NULL);
-    if (!words->program || !words->program[0])
-        return words_usage("exec needs a program after --", NULL);
-    if (length <= 0) {
-        simfabric_complain(ERR_INTERNAL, "/proc does not say where this program is");
-        return SIMFABRIC_EXEC_FAILED;
-    }
-    plugin[length] = '\0'; /* .../simfabric: the plug-in lies beside it */
-    return simfabric_exec(instance, words->node, plugin, words->program);
-}
-
 static int down(const struct instance *instance, const struct words *words)
 {
     (void)words;
@@ -173,7 +165,9 @@ static const struct command {
     int (*carry_out)(const struct instance *instance, const struct words *words);
     size_t arguments; /* at most */
 } commands[] = {{"up", up, 1},
-                {"exec", exec, 0},
+                {"exec", words_exec, 0},
+                {"shell", words_shell, 0},
+                {"completion", words_completion, 1},
                 {"ctl", words_ctl, SIZE_MAX},
                 {"status", words_status, 0},
                 {"inspect", words_inspect, 1},
@@ -196,7 +190,7 @@ static int carry_out(const struct instance *instance, const struct words *words)
         const struct command *command = &commands[i];
         if (strcmp(command->name, words->command) != 0)
             continue;
-        if (words->program && command->carry_out != exec)
+        if (words->program && command->carry_out != words_exec)
             return words_usage("only exec takes a program after --", NULL);
         if (words->count > command->arguments)
             return words_usage("one word too many:", words->arguments[command->arguments]);

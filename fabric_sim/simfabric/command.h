@@ -18,7 +18,9 @@ enum simfabric_exit {
     SIMFABRIC_CONFIG = 3,        /* the topology */
     SIMFABRIC_UNREACHABLE = 4,   /* no such fabric is up */
     SIMFABRIC_REFUSED = 5,       /* ctl: the fabric refuses the fault word */
-    SIMFABRIC_EXEC_FAILED = 125, /* exec: the program was not begun; 126, 127 as in a shell */
+    SIMFABRIC_EXEC_FAILED = 125, /* exec: the program was not begun; the others as in a shell */
+    SIMFABRIC_EXEC_UNABLE = 126,
+    SIMFABRIC_EXEC_NOT_FOUND = 127,
 };
 
 struct simfabric_up {

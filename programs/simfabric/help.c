@@ -35,6 +35,11 @@ static const struct command {
      "  simfabric exec --node n1 -- ibv_devinfo -v\n"
      "  simfabric exec --node n1 -- ibv_rc_pingpong &\n"
      "  simfabric exec --node n2 -- ibv_rc_pingpong 127.0.0.1\n"},
+    {"shell", "shell --node NODE", "an interactive shell on a node, with a prompt that says so",
+     "  --node NODE        which node\n"
+     "\n"
+     "The shell is that of SHELL; it ends as usual.\n",
+     "  simfabric shell --node n1\n"},
     {"ctl", "ctl WORD [VALUE...]", "apply a fault word of the scenario language, or undo them all",
      NULL,
      "  simfabric ctl port_down n1\n"
@@ -64,6 +69,8 @@ static const struct command {
      "  simfabric validate examples/pair.yaml\n"
      "  simfabric generate dragonfly --nodes 40 | simfabric validate -\n"},
     {"down", "down", "end the fabric and remove what it made", "", "  simfabric down\n"},
+    {"completion", "completion bash", "the script that completes commands, words and nodes", "",
+     "  source <(simfabric completion bash)\n"},
     {"help", "help [COMMAND]", "this text, or all about one command", "", "  simfabric help ctl\n"},
 };
 
@@ -136,4 +143,10 @@ const char *help_nearest(const char *command)
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i].name;
     return nearest_name(command, names, COMMANDS);
+}
+
+void help_names(FILE *out)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "%s%s", i ? " " : "", commands[i].name);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simfabric generate and validate: topologies before they are brought up. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,13 +23,26 @@ int words_generate(const struct instance *instance, const struct words *words)
     return made ? SIMFABRIC_DONE : words_usage(detail, NULL);
 }
 
+/* Not by a name such as /dev/stdin: opening that needs rights that reading does not. */
+static bool read_input(struct text *out, char *detail)
+{
+    char part[4096];
+    size_t got;
+    text_add(out, "%s", "");
+    while ((got = fread(part, 1, sizeof(part), stdin)) > 0 && out->length <= YAML_MAX_BYTES)
+        text_add_bytes(out, part, got);
+    snprintf(detail, FILES_DETAIL, "standard input cannot be read: %s", strerror(errno));
+    return !ferror(stdin);
+}
+
 bool topology_file_read(const char *path, struct topology_file *out)
 {
     char detail[FILES_DETAIL];
-    const char *name = strcmp(path, "-") == 0 ? "/dev/stdin" : path;
     *out = (struct topology_file){.topology = NULL};
-    if (!file_read(name, &out->text, detail)) {
+    bool input = strcmp(path, "-") == 0;
+    if (!(input ? read_input(&out->text, detail) : file_read(path, &out->text, detail))) {
         simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
+        text_free(&out->text);
         return false;
     }
     yaml_errors_init(&out->errors, path);

@@ -5,6 +5,8 @@
 #ifndef PROGRAMS_SIMFABRIC_WORDS_H
 #define PROGRAMS_SIMFABRIC_WORDS_H
 
+#include <stdio.h>
+
 #include "fabric_sim/simfabric/command.h"
 
 struct words {
@@ -21,6 +23,9 @@ struct words {
 int words_usage(const char *what, const char *word);
 
 /* Each command returns the exit status. */
+int words_exec(const struct instance *instance, const struct words *words);
+int words_shell(const struct instance *instance, const struct words *words);
+int words_completion(const struct instance *instance, const struct words *words);
 int words_ctl(const struct instance *instance, const struct words *words);
 int words_status(const struct instance *instance, const struct words *words);
 int words_inspect(const struct instance *instance, const struct words *words);
@@ -32,5 +37,9 @@ int words_graph(const struct instance *instance, const struct words *words);
 bool help_print(const char *command);
 /* The nearest command to what was typed; null when none is near. */
 const char *help_nearest(const char *command);
+
+/* All of them, with blanks between. */
+void help_names(FILE *out);
+void option_names(FILE *out);
 
 #endif
