@@ -172,6 +172,8 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	install -m 755 $(filter-out %/simfabric,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -d $(BESIDE)
 	install -m 755 $(B)/simfabric $(PLUGIN) $(BESIDE) # simfabric looks for the plug-in beside itself
+	$(if $(PLUGIN),install -d $(BESIDE)/simfabric-lib && \
+	    ln -sf ../$(notdir $(PLUGIN)) $(BESIDE)/simfabric-lib/libmlx5.so.1)
 	ln -sf ../libexec/memkv/simfabric $(DESTDIR)$(PREFIX)/bin/simfabric
 	install -m 644 include/memkv/memkv.h $(DESTDIR)$(PREFIX)/include/memkv
 	install -m 644 $(SHARED) $(STATIC) $(DEV)
@@ -254,10 +256,13 @@ $(STATIC): $(call obj,$(wildcard lib/*.c)) $(HOUSE)
 	$(Q)rm -f $@; ar rcs $@ $(B)/libmemkv.o
 
 # libibverbs loads it into programs: it shows nothing, and brings along what it needs of the house.
-$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE)
+# It is libmlx5 too, for those who are led to the folder in which it has that name.
+$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE) fabric_sim/verbs/mlx5.map
 	$(call say,LD $@)
-	$(Q)$(CC) $(LINK) -shared -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ \
-	    $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	$(Q)$(CC) $(LINK) -shared -Wl,-soname,libmlx5.so.1 -Wl,--version-script=fabric_sim/verbs/mlx5.map \
+	    -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	@mkdir -p $(@D)/simfabric-lib
+	$(Q)ln -sf ../$(@F) $(@D)/simfabric-lib/libmlx5.so.1
 
 # PREFIX and LIBDIR may differ from call to call.
 $(B)/libmemkv.pc: lib/libmemkv.pc.in FORCE

@@ -251,6 +251,14 @@ void state_qp_number(struct hca_state *state, struct qp_state *qp)
     } while (true);
 }
 
+uint32_t state_srq_number(const struct hca_state *state, const struct srq_state *srq)
+{
+    const uint32_t mask = (1u << QPN_GENERATION_BITS) - 1;
+    assert(srq->slot.id);
+    return scramble(&state->device->qpn_scramble,
+                    slot_index(&srq->slot) << QPN_GENERATION_BITS | (srq->slot.generation & mask));
+}
+
 static uint32_t key_value(const struct hca_state *state, const struct key_state *key)
 {
     uint32_t index = slot_index(&key->slot);

@@ -327,6 +327,9 @@ struct transport_state *state_transport(const struct hca_state *state, const str
 
 /* Gives the queue pair its number, which follows from its slot. */
 void state_qp_number(struct hca_state *state, struct qp_state *qp);
+/* The number of a shared receive queue, 24 bits: its handle as strangers see it (chapter 10.2.9.1);
+ * another one after it was destroyed. */
+uint32_t state_srq_number(const struct hca_state *state, const struct srq_state *srq);
 /* A key with its value, else zero. A value that ended is not given out again for
  * FABRIC_KEY_QUARANTINE; null when there is no other one, or no room. `now` never decreases. */
 struct key_state *state_key_take(struct hca_state *state, uint64_t now);
