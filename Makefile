@@ -54,7 +54,7 @@ PROGRAM_SRC := $(wildcard programs/*.c)
 # The verbs plug-in of simfabric, a library of its own.
 VERBS_SRC := $(if $(WITH_RDMA),$(wildcard fabric_sim/verbs/*.c))
 NEEDS_RDMA := $(if $(WITH_RDMA),,tests/support/verbs_%.c tests/unit/fabric_hw/rdma/%.c \
-                               tests/show/verbs_%.c tests/conformance/rdma_%.c)
+                               tests/show/verbs_%.c tests/conformance/rdma_%.c tests/unit/verbs/%.c)
 SUPPORT_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/support/*.c))
 CONFORMANCE_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/conformance/*.c))
 UNIT_SRC := $(filter-out $(NEEDS_RDMA),$(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null)))
@@ -281,7 +281,7 @@ $(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 	$(Q)$(CC) $(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
 # These run the programs.
-$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
+$(filter $(B)/tests/unit/programs/% $(B)/tests/unit/verbs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
 
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
 $(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c \

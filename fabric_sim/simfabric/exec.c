@@ -190,8 +190,9 @@ static bool set_environment(const struct instance *instance, const char *node, c
                             const char *plugin)
 {
     assert(instance->socket[0]);
-    return lead_to_libraries(plugin) && setenv("SYSFS_PATH", tree, 1) == 0 &&
-           setenv("RDMAV_DRIVERS", plugin, 1) == 0 && setenv("IBV_DRIVERS", plugin, 1) == 0 &&
+    return (PLANTED(simfabric_libmlx5_of_host) || lead_to_libraries(plugin)) &&
+           setenv("SYSFS_PATH", tree, 1) == 0 && setenv("RDMAV_DRIVERS", plugin, 1) == 0 &&
+           setenv("IBV_DRIVERS", plugin, 1) == 0 &&
            setenv("SIMFABRIC_SOCKET", instance->socket, 1) == 0 &&
            setenv("SIMFABRIC_NODE", node, 1) == 0;
 }

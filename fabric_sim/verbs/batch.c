@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fabric_sim/verbs/plugin.h"
+#include "src/fabric/planted.h"
 
 struct gathered {
     struct hca_send_wr wr;
@@ -188,7 +189,7 @@ void batch_set_dc_addr(struct plugin_qp *qp, const struct plugin_ah *ah, uint32_
     struct gathered *one = latest(&qp->qp.qp_ex);
     one->wr.ah.id = ah->id;
     one->wr.dest_qp = target;
-    one->wr.dc_access_key = key;
+    one->wr.dc_access_key = PLANTED(verbs_dc_keyless) ? 0 : key;
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fabric_sim/verbs/plugin.h"
+#include "src/fabric/planted.h"
 
 _Static_assert((int)FABRIC_QPS_ERR == IBV_QPS_ERR, "one numbering of states");
 _Static_assert((int)HCA_QP_DEST_QPN == IBV_QP_DEST_QPN, "one numbering of attributes");
@@ -139,7 +140,8 @@ int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     int error = plugin_call(context_of_plugin(qp->context), &request, &reply, NULL);
     if (!error && (mask & IBV_QP_STATE))
         qp->state = attr->qp_state;
-    if (!error && qp->state == IBV_QPS_RTR && of->type == HCA_QP_DCT)
+    if (!error && qp->state == IBV_QPS_RTR && of->type == HCA_QP_DCT &&
+        !PLANTED(verbs_target_numberless))
         qp->qp_num = of->state->qp_num; /* a DC target has none before */
     return error;
 }
