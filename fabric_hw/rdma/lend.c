@@ -142,7 +142,8 @@ void rdma_lent_back(struct rdma_window *window)
     struct rdma_rest *rest = &device->rest;
     uint32_t key = window->lent->rkey;
     assert(rest->lent > 0);
-    leave(device, window->lent);
+    if (!PLANTED(rdma_region_kept))
+        leave(device, window->lent);
     window->lent = NULL;
     age(rest, rdma_clock(device->rdma));
     rest->lent--;
