@@ -121,7 +121,7 @@ struct protocol_request {
             uint32_t pd, max_wr, max_sge, handle, limit;
         } srq;
         struct {
-            uint64_t cookie;
+            uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
