@@ -205,6 +205,7 @@ static enum fabric_error run(void *context, const struct cli_node *node)
 {
     const struct os_fabric_options options = {
         .part = lib_part(),
+        .part_context = lib_part_context(node->busy_poll),
         .sysfs = getenv("SYSFS_PATH"),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,

@@ -94,7 +94,8 @@ bool cli_work_run(struct cli_work *work, enum cli_exit *code)
                                   .done = is_done,
                                   .signal = take_signal,
                                   .context = work,
-                                  .log_level = FABRIC_LOG_WARN};
+                                  .log_level = FABRIC_LOG_WARN,
+                                  .busy_poll = work->config.rdma.busy_poll};
     enum fabric_error error = work->cli->host->run(work->cli->host->context, &node);
     OPENSSL_cleanse(work->config.auth_key, sizeof work->config.auth_key);
     if (work->done)

@@ -101,6 +101,7 @@ static enum fabric_error run(void *context, const struct cli_node *node)
     struct desk *desk = context;
     void *state = NULL;
     assert(desk->world);
+    desk->busy_poll = node->busy_poll;
     small_sink(desk->world, desk->node, &node->sink);
     enum fabric_error error = small_start_with(desk->world, desk->node, node->program, node->config,
                                                node->config_length, &state);
