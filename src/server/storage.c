@@ -172,7 +172,7 @@ void server_delete(struct server *server, struct server_connection *c,
     struct server *s = server;
     assert(s && c && message && message->type == WIRE_DELETE);
     const struct media_token token = {.slot = c->slot, .serial = c->serial, .id = message->id};
-    struct server_lane *lane = c->lane;
+    struct server_lane *lane = PLANTED(server_deletes_lane_zero) ? &s->lanes[0] : c->lane;
     bool found = false, later = false;
     enum fabric_error error = ERR_QUEUE_FULL;
     if (c->deletions < SERVER_CONNECTION_TRANSFERS || PLANTED(server_deletions_unbounded))
