@@ -525,8 +525,11 @@ static void dispatch(struct service *service, struct service_client *client,
     const struct call call = {service, client, service_hca(service, client), request, out};
     if (request->op == PROTOCOL_OPEN)
         service_open(service, client, request, out);
-    else if (request->op == PROTOCOL_STATUS)
-        service_status(service, request, out);
+    else if (request->op == PROTOCOL_INSPECT)
+        service_inspect(service, out);
+    else if (request->op == PROTOCOL_FAULT || request->op == PROTOCOL_UNDO ||
+             request->op == PROTOCOL_ASK)
+        service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
     else if (!call.hca)
