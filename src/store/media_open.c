@@ -291,6 +291,12 @@ static void judge_heads(struct media *m)
 
 /* ------------------------------------------------------------------ one step after the other */
 
+/* What says something about a request, not about a medium. */
+static enum fabric_error as_failure(enum fabric_error error)
+{
+    return error == ERR_NOT_FOUND || error == ERR_INVALID_ARGUMENT ? ERR_MEDIA_FAILED : error;
+}
+
 static void opened(struct media *m, const struct fabric_io_done *done)
 {
     const bool missing = done->error == ERR_NOT_FOUND;
@@ -302,7 +308,8 @@ static void opened(struct media *m, const struct fabric_io_done *done)
     } else if (done->error == ERR_BUSY) {
         media_fail(m, ERR_BUSY, "%s: another server has it open", m->path);
     } else {
-        media_fail(m, done->error, "%s: it cannot be opened: %s", m->path, error_name(done->error));
+        media_fail(m, as_failure(done->error), "%s: it cannot be opened%s: %s", m->path,
+                   m->init.direct ? " past the page cache" : "", error_name(done->error));
     }
 }
 
@@ -379,8 +386,8 @@ void media_open_go_on(struct media *m, const struct fabric_io_done *done)
     assert(m && done && m->steps_out > 0 && m->phase == MEDIA_PHASE_OPENING);
     m->steps_out--;
     if (!is_answer(m, done)) {
-        media_fail(m, done->error == ERR_NOT_FOUND ? ERR_MEDIA_FAILED : done->error,
-                   "%s: it cannot be opened or made: %s", m->path, error_name(done->error));
+        media_fail(m, as_failure(done->error), "%s: it cannot be opened or made: %s", m->path,
+                   error_name(done->error));
         return;
     }
     if (m->step == MEDIA_STEP_MAKE)

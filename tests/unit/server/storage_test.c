@@ -105,7 +105,8 @@ static void blocks_on_devices_survive_a_power_cut(void **state)
         TESTBED_DONE);
     start_server(plan);
     assert_true(sim_bed_until(&bed, "\"event\":\"failed\""));
-    assert_int_equal(sim_bed_count(&bed, "/dev/two: it cannot be opened: not_found"), 1);
+    assert_int_equal(
+        sim_bed_count(&bed, "/dev/two: it cannot be opened past the page cache: not_found"), 1);
     assert_int_equal(sim_testbed.node_stop(bed.tb, "a", bed.detail), TESTBED_DONE);
     assert_int_equal(
         sim_testbed.place_file(bed.tb, "a", "/dev/two", blank, sizeof blank, bed.detail),
