@@ -60,13 +60,20 @@ static bool put(const char *path, const char *content, size_t length)
     return close(fd) == 0 && written && rename(fresh, path) == 0;
 }
 
+/* Interfaces of the simulated world are none of the machine: libibverbs looks one up by the name
+ * that stands there, and takes a GID for unreadable when it finds none. */
+static bool names_interface(const char *path)
+{
+    return strstr(path, "/gid_attrs/ndevs/") && !PLANTED(simfabric_interface_of_world);
+}
+
 static bool put_file(const struct sysfs_view *view, const struct place *file)
 {
     char content[CONTENT];
     size_t length = 0;
     enum fabric_error error = sysfs_read(view, file->sys, content, sizeof(content), &length);
     const char *name = strrchr(file->sys, '/') + 1;
-    if (error)
+    if (error || names_interface(file->sys))
         return unlink(file->real) == 0 || errno == ENOENT;
     if (strstr(file->sys, "/infiniband_verbs/") && strcmp(name, "dev") == 0 &&
         !PLANTED(simfabric_dev_of_kernel))

@@ -119,6 +119,18 @@ static void an_entry_that_cannot_be_read_has_no_file(void **state)
     assert_null(content(b, type));
 }
 
+static void the_interface_of_a_gid_is_not_named_as_the_machine_has_none(void **state)
+{
+    struct bench *b = *state;
+    b->info.link_layer = FABRIC_LINK_LAYER_ETHERNET;
+    b->info.gids[0].type = FABRIC_GID_TYPE_ROCE_V2;
+    strcpy(b->info.gids[0].netdev, "eth0");
+    assert_true(tree_render(&b->view, b->tree));
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/types/0"),
+                        "RoCE v2\n");
+    assert_null(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0"));
+}
+
 static void a_tree_that_cannot_be_written_is_told(void **state)
 {
     struct bench *b = *state;
@@ -146,11 +158,13 @@ static void whatever_a_port_shows_changes_the_state_of_the_tree(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {TEST(the_tree_holds_what_libibverbs_looks_for),
-                                       TEST(the_device_file_has_the_number_of_the_null_device),
-                                       TEST(a_change_replaces_its_files_and_leaves_the_others),
-                                       TEST(an_entry_that_cannot_be_read_has_no_file),
-                                       TEST(whatever_a_port_shows_changes_the_state_of_the_tree),
-                                       TEST(a_tree_that_cannot_be_written_is_told)};
+    const struct CMUnitTest tests[] = {
+        TEST(the_tree_holds_what_libibverbs_looks_for),
+        TEST(the_device_file_has_the_number_of_the_null_device),
+        TEST(a_change_replaces_its_files_and_leaves_the_others),
+        TEST(an_entry_that_cannot_be_read_has_no_file),
+        TEST(the_interface_of_a_gid_is_not_named_as_the_machine_has_none),
+        TEST(whatever_a_port_shows_changes_the_state_of_the_tree),
+        TEST(a_tree_that_cannot_be_written_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
