@@ -26,6 +26,7 @@ struct work {
 
 static void take_results(struct work *w)
 {
+    assert(w->opened <= w->format->count);
     for (uint32_t i = 0; i < w->format->count; i++) {
         struct media_result result;
         while (w->media[i] && media_next(w->media[i], &result)) {
@@ -71,6 +72,7 @@ static enum fabric_error start(struct fabric *f, const char *config, size_t leng
 static void event(void *state, const struct fabric_event *e)
 {
     struct work *w = state;
+    assert(w && e);
     if (e->type != FABRIC_EVENT_IO_DONE)
         return;
     const uint32_t i = (uint32_t)(e->u.io.cookie >> 32);

@@ -13,6 +13,7 @@
 static char *slurp(struct fabric *f, const char *path)
 {
     size_t length = 0;
+    assert(f && path[0] == '/');
     char *text = malloc(FILE_MAX + 1);
     if (!text || fabric_sysfile_read(f, path, text, FILE_MAX, &length)) {
         free(text);
@@ -77,6 +78,7 @@ static bool word(const char **at, char *out, size_t room)
 {
     *at += strspn(*at, " \t");
     const size_t length = strcspn(*at, " \t\n");
+    assert(room > 1);
     if (length == 0 || length >= room)
         return false;
     memcpy(out, *at, length);
@@ -129,6 +131,7 @@ static bool drive_number(struct fabric *f, const char *drive, const char *file, 
 static bool names_drive(const char *line, const char *drive)
 {
     const size_t length = strlen(drive);
+    assert(length > 0);
     if (strncmp(line, "/dev/", 5) != 0 || strncmp(line + 5, drive, length) != 0)
         return false;
     const char *rest = line + 5 + length;
@@ -214,6 +217,7 @@ static void read_drive(struct fabric *f, const char *name, const char *mounts, c
     struct setup_drive *d = &m->drives[m->drive_count];
     char path[FABRIC_PATH_MAX];
     uint64_t number = 0;
+    assert(m->drive_count < SETUP_MAX_DRIVES);
     *d = (struct setup_drive){.numa_node = -1};
     memcpy(d->name, name, strlen(name) + 1);
     if (!drive_number(f, name, "size", UINT64_MAX / SECTOR, &number) || number == 0)

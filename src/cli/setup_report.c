@@ -123,6 +123,7 @@ static void add_port(struct page *p, const struct net_device *d, const struct ne
 static void add_rdma(struct page *p, const struct setup_machine *m)
 {
     uint32_t rails = 0;
+    assert(m->net.device_count <= NET_MAX_DEVICES);
     add(p, "\nrdma:\n");
     for (uint32_t i = 0; i < m->net.device_count; i++) {
         for (uint8_t k = 0; k < m->net.devices[i].shown; k++)
@@ -162,6 +163,7 @@ static void add_storage(struct page *p, const struct setup_machine *m,
     uint64_t least;
     const uint32_t count = free_drives(m, &least);
     const bool direct = strcmp(plan->mode, "direct") == 0;
+    assert(!direct || count > 0);
     add(p, "\nstorage:\n  mode: %s # memory | file | direct\n", plan->mode);
     if (strcmp(plan->mode, "file") == 0) {
         add(p, "  path: %s # one folder; devices: [...] names several, one on each drive\n",
