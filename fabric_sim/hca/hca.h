@@ -39,6 +39,9 @@ typedef struct {
 } hca_srq;
 typedef struct {
     uint32_t id;
+} hca_xrcd;
+typedef struct {
+    uint32_t id;
 } hca_qp;
 typedef struct {
     uint32_t id;
@@ -255,8 +258,8 @@ enum hca_qp_type {
     HCA_QP_RC,
     HCA_QP_UC,
     HCA_QP_UD,
-    HCA_QP_XRC_INI, /* not offered */
-    HCA_QP_XRC_TGT, /* not offered */
+    HCA_QP_XRC_INI, /* sends to shared receive queues of other nodes, by their number */
+    HCA_QP_XRC_TGT, /* receives for those of its domain */
     HCA_QP_DCI,
     HCA_QP_DCT,
 };
@@ -266,6 +269,7 @@ struct hca_qp_init {
     hca_pd pd;
     hca_cq send_cq, recv_cq; /* a DCT has no send side: ignored, a DCI no receive side */
     hca_srq srq;             /* id 0: own receive queue; DCT requires one */
+    hca_xrcd xrcd;           /* XRC_TGT alone, which has neither pd nor completion queues */
     uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
     uint32_t max_inline;
     bool sq_sig_all;
@@ -394,7 +398,7 @@ struct hca_send_wr {
     uint32_t rkey;
     uint64_t compare_add, swap; /* atomics, 8 bytes */
     hca_ah ah;                  /* UD, DCI */
-    uint32_t dest_qp;           /* UD: its number; DCI: the target's number */
+    uint32_t dest_qp;           /* UD: its number; DCI: the target's; XRC_INI: the SRQ's */
     uint32_t qkey;              /* UD; bit 31 set: the queue pair's own (vol. 1, 10.2.5) */
     uint64_t dc_access_key;     /* DCI */
     struct hca_bind bind;       /* BIND_MW */
@@ -418,11 +422,22 @@ void hca_doorbells(struct hca *hca);
 
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,
                                  uint64_t context, hca_srq *out);
+/* Extended reliable connection (vol. 1, annex A14). A domain joins targets and shared receive
+ * queues; resources_exhausted. */
+enum fabric_error hca_xrcd_alloc(struct hca *hca, hca_xrcd *out);
+/* invalid_argument while something is in it. */
+enum fabric_error hca_xrcd_dealloc(struct hca *hca, hca_xrcd xrcd);
+/* A shared receive queue that the targets of the domain take receives from, for requests that carry
+ * its number. These complete in `cq`; memory keys are judged by `pd`. Errors as above. */
+enum fabric_error hca_srq_create_xrc(struct hca *hca, hca_pd pd, hca_xrcd xrcd, hca_cq cq,
+                                     uint32_t max_wr, uint32_t max_sge, uint64_t context,
+                                     hca_srq *out);
 /* invalid_argument while a queue pair uses it. Receives not consumed never complete. */
 enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq srq);
 struct hca_srq_info {
     uint32_t max_wr, max_sge;
-    uint32_t limit; /* 0: not armed */
+    uint32_t limit;  /* 0: not armed */
+    uint32_t number; /* 24 bits: what XRC requests name it by */
 };
 void hca_srq_query(const struct hca *hca, hca_srq srq, struct hca_srq_info *out);
 /* One SRQ_LIMIT_REACHED event when fewer than limit receives are left; 0 disarms. */

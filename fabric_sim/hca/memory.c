@@ -16,6 +16,12 @@ void *key_host(const struct key_state *key, uint64_t addr)
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access)
 {
+    return key_remote_of(ctx, context_pd(ctx), rkey, addr, length, access);
+}
+
+bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,
+                   uint32_t length, uint32_t access)
+{
     const struct key_state *state = state_key(&ctx->hca->state, rkey);
     if (!state || state->waits)
         return false;
@@ -23,7 +29,7 @@ bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint
         !PLANTED(hca_window_of_any_qp))
         return false;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, ctx->qp->pd, addr, length, access);
+    return rules_key_allows(&key, pd, addr, length, access);
 }
 
 static const struct key_state *local_key(const struct qp_context *ctx, const struct hca_sge *sge,
@@ -33,7 +39,7 @@ static const struct key_state *local_key(const struct qp_context *ctx, const str
     if (!state || state->kind != KEY_MR)
         return NULL;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, ctx->qp->pd, sge->addr, sge->length, access) ? state : NULL;
+    return rules_key_allows(&key, context_pd(ctx), sge->addr, sge->length, access) ? state : NULL;
 }
 
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,

@@ -58,6 +58,7 @@ static uint16_t wire_bytes(const struct packet *packet, bool ethernet)
     bytes += op->atomic_ack_eth ? 8u : 0u;
     bytes += (packet->opcode & 0xe0) == BTH_UD ? 8u : 0u;
     bytes += (packet->opcode & 0xe0) == BTH_DC ? 16u : 0u;
+    bytes += (packet->opcode & 0xe0) == BTH_XRC && op->kind != RULES_RESPONSE ? 4u : 0u;
     assert(bytes <= UINT16_MAX);
     return (uint16_t)bytes;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 static uint32_t psn_span(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
     if (wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
@@ -161,6 +163,8 @@ struct packet *request_build(struct qp_context *ctx)
     } else {
         packet = build_message(ctx, wqe, slot, psn);
     }
+    if (ctx->qp->type == HCA_QP_XRC_INI)
+        packet->srq = PLANTED(hca_xrc_numberless) ? 0 : wqe->dest_qp;
     if (packet->ack_request)
         req->awaited_psn = rules_psn_add(next, RULES_PSN_MASK); /* next - 1 */
     req->tx_psn = next;

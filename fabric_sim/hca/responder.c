@@ -314,6 +314,10 @@ void responder_request(struct qp_context *ctx, struct packet *packet)
         packet_drop(hca, packet, "invalid request");
         return;
     }
+    if (ctx->qp->type == HCA_QP_XRC_TGT && !xrc_enter(ctx, packet)) {
+        packet_drop(hca, packet, "XRC domain");
+        return;
+    }
     if (op->kind == RULES_READ)
         resource_read(ctx, packet);
     else if (op->kind == RULES_ATOMIC)

@@ -157,6 +157,7 @@ static void init_tables(struct device_state *device, const struct hca_profile *l
     table_init(&device->keys, sizeof(struct key_state), limits->max_mr + limits->max_mw - 2);
     table_init(&device->cqs, sizeof(struct cq_state), limits->max_cq);
     table_init(&device->srqs, sizeof(struct srq_state), limits->max_srq);
+    table_init(&device->xrcds, sizeof(struct xrcd_state), limits->max_pd);
     table_init(&device->qps, sizeof(struct qp_state), limits->max_qp);
     table_init(&device->ahs, sizeof(struct ah_state), limits->max_ah);
     table_init(&device->mcasts, sizeof(struct mcast_state), limits->max_mcast_attach);
@@ -255,6 +256,23 @@ void state_qp_number(struct hca_state *state, struct qp_state *qp)
             break;
         qp->slot.generation++;
     } while (true);
+}
+
+uint32_t state_srq_number(const struct hca_state *state, const struct srq_state *srq)
+{
+    const uint32_t mask = (1u << QPN_GENERATION_BITS) - 1;
+    assert(srq->slot.id);
+    return scramble(&state->device->qpn_scramble,
+                    slot_index(&srq->slot) << QPN_GENERATION_BITS | (srq->slot.generation & mask));
+}
+
+struct srq_state *state_srq_by_number(const struct hca_state *state, uint32_t number)
+{
+    uint32_t index = state_qp_index(state, number); /* one numbering of both */
+    if (index >= state->device->srqs.used)
+        return NULL;
+    struct srq_state *srq = table_at(&state->arena, &state->device->srqs, index);
+    return srq->slot.id && state_srq_number(state, srq) == number ? srq : NULL;
 }
 
 static uint32_t key_value(const struct hca_state *state, const struct key_state *key)

@@ -127,10 +127,16 @@ struct recv_ring {
     uint32_t polled;     /* completions of these were polled */
 };
 
+struct xrcd_state {
+    struct slot slot;
+    uint32_t users;
+};
+
 struct srq_state {
     struct slot slot;
     struct recv_ring rq;
     uint32_t pd;
+    uint32_t xrcd, cq; /* of an XRC one, else 0 */
     uint32_t users;
     uint32_t srq_limit; /* 0: not armed */
     uint64_t context;
@@ -166,7 +172,7 @@ struct qp_state {
     bool sq_drained; /* in SQD, and reported */
     bool rung;       /* its doorbell was rung and not looked at yet */
     uint32_t qp_num; /* its own for life; shown by a DCT only from RTR on */
-    uint32_t pd, send_cq, recv_cq, srq;
+    uint32_t pd, send_cq, recv_cq, srq, xrcd;
     struct hca_qp_attr attr;
     uint64_t dc_access_key, context;
     uint32_t sq; /* chunk of the send ring */
@@ -223,7 +229,7 @@ struct resource {      /* a READ or an atomic: kept so that a duplicate can be a
     uint64_t position; /* of first_psn, see responder.position */
     uint32_t first_psn, last_psn;
     uint32_t cursor; /* next response to send, when pending */
-    uint32_t rkey, length;
+    uint32_t rkey, length, pd;
     uint64_t va, result;
     bool used, pending, sending, atomic;
     bool answered; /* wholly, once: what is pending now is a repetition */
@@ -245,6 +251,7 @@ struct responder {
     uint8_t ack_syndrome;
     uint32_t ack_psn;
 
+    uint32_t srq, pd; /* XRC: those of the request under way */
     bool has_recv;
     bool recv_failed;
     struct recv_wqe recv;
@@ -301,7 +308,7 @@ struct device_state {
     uint8_t port_count;
     uint32_t ports; /* chunk of struct port_state, by port_num - 1 */
     struct scramble key_scramble, qpn_scramble;
-    struct table pds, keys, cqs, srqs, qps, ahs, mcasts, dcrs;
+    struct table pds, keys, cqs, srqs, xrcds, qps, ahs, mcasts, dcrs;
     uint32_t dcr_buckets;      /* chunk of index + 1 of the first DC responder each */
     uint32_t dcr_bucket_count; /* a power of two, or 0 */
     uint32_t events;           /* chunk of struct hca_event, a ring */
@@ -332,6 +339,11 @@ struct transport_state *state_transport(const struct hca_state *state, const str
 
 /* Gives the queue pair its number, which follows from its slot. */
 void state_qp_number(struct hca_state *state, struct qp_state *qp);
+/* The number of a shared receive queue, 24 bits: its handle as strangers see it (chapter 10.2.9.1);
+ * another one after it was destroyed. */
+uint32_t state_srq_number(const struct hca_state *state, const struct srq_state *srq);
+/* Null when there is none of that number. */
+struct srq_state *state_srq_by_number(const struct hca_state *state, uint32_t number);
 /* A key with its value, else zero. A value that ended is not given out again for
  * FABRIC_KEY_QUARANTINE; null when there is no other one, or no room. `now` never decreases. */
 struct key_state *state_key_take(struct hca_state *state, uint64_t now);

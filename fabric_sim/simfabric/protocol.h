@@ -22,7 +22,10 @@
 
 #define PROTOCOL_OPS(X)                                                                            \
     X(OPEN)            /* open; fds: the shared page, the doorbell, the device's arena */          \
-    X(STATUS)          /* of the whole fabric, without an opened device; one page a request */     \
+    X(INSPECT)         /* without an opened device; fd: all about the fabric, as JSON */           \
+    X(FAULT)           /* fault; without an opened device, as the next two */                      \
+    X(UNDO)            /* every fault is taken back */                                             \
+    X(ASK)             /* ask */                                                                   \
     X(QUERY_DEVICE)    /* */                                                                       \
     X(QUERY_PORT)      /* port */                                                                  \
     X(ALLOC_PD)        /* */                                                                       \
@@ -72,16 +75,33 @@ struct protocol_qp_attr {
     struct protocol_av av;
 };
 
+#define PROTOCOL_LINE 208 /* text of a fault word, a fact or its answer, with its final NUL */
+
+#define PROTOCOL_LONGEST UINT64_C(86400000000000) /* ns: no fault delays by more than a day */
+
+/* A fault, as struct testbed_fault; an empty name is none. Words about calls that fail, disks and
+ * streams are not carried out here, so there is no error. */
+struct protocol_fault {
+    uint32_t word, index, port, on, gid_type, unused;
+    uint64_t value, duration, jitter; /* ns */
+    uint8_t gid[16];
+    char node[PROTOCOL_NAME], device[PROTOCOL_NAME], peer[PROTOCOL_NAME];
+    char sm[PROTOCOL_NAME], network[PROTOCOL_NAME], text[PROTOCOL_LINE];
+};
+
 struct protocol_request {
     uint32_t magic;
     uint32_t op; /* enum protocol_op */
     union {
         uint32_t handle;
         uint32_t port;
-        uint32_t page; /* STATUS: which part of the text, from 0 */
         struct {
             char node[PROTOCOL_NAME], device[PROTOCOL_NAME];
         } open;
+        struct protocol_fault fault;
+        struct {
+            char node[PROTOCOL_NAME], query[PROTOCOL_LINE]; /* as testbed_ops.ask */
+        } ask;
         struct {
             uint32_t pd, access; /* bits of enum hca_access */
             uint64_t addr, length, iova;
@@ -101,7 +121,7 @@ struct protocol_request {
             uint32_t pd, max_wr, max_sge, handle, limit;
         } srq;
         struct {
-            uint64_t cookie;
+            uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
@@ -141,8 +161,6 @@ struct protocol_qp_info {
     struct protocol_qp_attr attr;
 };
 
-#define PROTOCOL_TEXT 1024
-
 struct protocol_reply {
     uint32_t magic;
     int32_t error; /* errno; 0: done, and the member of the request holds */
@@ -158,17 +176,16 @@ struct protocol_reply {
             uint32_t unused;
             uint64_t shared_size, arena_size; /* bytes to map */
         } opened;
+        struct {
+            uint32_t result; /* enum testbed_result */
+            char text[256];  /* what is wrong, or the answer; ends in NUL */
+        } told;
         struct protocol_device device;
         struct protocol_port port;
         struct protocol_qp_info qp;
         struct {
             uint32_t max_wr, max_sge, limit, unused;
         } srq;
-        struct {
-            uint32_t more; /* there is another page */
-            uint32_t length;
-            char text[PROTOCOL_TEXT];
-        } status;
     } u;
 };
 

@@ -333,32 +333,44 @@ static void write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *
     write_av(&from->av, &to->av);
 }
 
-static void create_qp(const struct call *call)
+/* What the queue pair is to use; false when something is missing or not the caller's. An initiator
+ * receives nothing and a target sends nothing, so they need no completion queue for that. */
+static bool find_parts(const struct call *call, struct hca_qp_init *init)
 {
     const struct protocol_request *request = call->request;
     const struct object *pd = mine(call, request->u.qp.pd, OBJECT_PD);
     const struct object *send_cq = mine(call, request->u.qp.send_cq, OBJECT_CQ);
     const struct object *recv_cq = mine(call, request->u.qp.recv_cq, OBJECT_CQ);
     const struct object *srq = mine(call, request->u.qp.srq, OBJECT_SRQ);
-    if (!pd || !send_cq || !recv_cq || (request->u.qp.srq && !srq)) {
+    bool sends = init->type != HCA_QP_DCT, receives = init->type != HCA_QP_DCI;
+    if (!pd || (sends && !send_cq) || (receives && !recv_cq) || (request->u.qp.srq && !srq))
+        return false;
+    init->pd.id = pd->id;
+    init->send_cq.id = send_cq ? send_cq->id : 0;
+    init->recv_cq.id = recv_cq ? recv_cq->id : 0;
+    init->srq.id = srq ? srq->id : 0;
+    return true;
+}
+
+static void create_qp(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    struct hca_qp_init init = {.type = request->u.qp.type,
+                               .max_send_wr = request->u.qp.max_send_wr,
+                               .max_recv_wr = request->u.qp.max_recv_wr,
+                               .max_send_sge = request->u.qp.max_send_sge,
+                               .max_recv_sge = request->u.qp.max_recv_sge,
+                               .max_inline = request->u.qp.max_inline,
+                               .sq_sig_all = request->u.qp.sq_sig_all != 0,
+                               .dc_access_key = request->u.qp.dc_access_key};
+    if (!find_parts(call, &init)) {
         call->out->reply.error = EINVAL;
         return;
     }
     struct object *object = begin(call, OBJECT_QP, request->u.qp.cookie);
     if (!object)
         return;
-    const struct hca_qp_init init = {.type = request->u.qp.type,
-                                     .pd = {pd->id},
-                                     .send_cq = {send_cq->id},
-                                     .recv_cq = {recv_cq->id},
-                                     .srq = {srq ? srq->id : 0},
-                                     .max_send_wr = request->u.qp.max_send_wr,
-                                     .max_recv_wr = request->u.qp.max_recv_wr,
-                                     .max_send_sge = request->u.qp.max_send_sge,
-                                     .max_recv_sge = request->u.qp.max_recv_sge,
-                                     .max_inline = request->u.qp.max_inline,
-                                     .sq_sig_all = request->u.qp.sq_sig_all != 0,
-                                     .context = object->handle};
+    init.context = object->handle;
     hca_qp qp = {0};
     struct hca_qp_info info = {.qp_num = 0};
     enum fabric_error error = hca_qp_create(call->hca, &init, &qp);
@@ -543,8 +555,11 @@ static void dispatch(struct service *service, struct service_client *client,
     const struct call call = {service, client, service_hca(service, client), request, out};
     if (request->op == PROTOCOL_OPEN)
         service_open(service, client, request, out);
-    else if (request->op == PROTOCOL_STATUS)
-        service_status(service, request, out);
+    else if (request->op == PROTOCOL_INSPECT)
+        service_inspect(service, out);
+    else if (request->op == PROTOCOL_FAULT || request->op == PROTOCOL_UNDO ||
+             request->op == PROTOCOL_ASK)
+        service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
     else if (!call.hca)

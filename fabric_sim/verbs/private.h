@@ -92,7 +92,9 @@ struct verbs_context_ops {
     void *destroy_wq;
     int (*detach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
     void (*free_context)(struct ibv_context *context);
-    void *free_dm, *get_srq_num, *import_dm, *import_mr, *import_pd, *modify_cq;
+    void *free_dm;
+    int (*get_srq_num)(struct ibv_srq *srq, uint32_t *srq_num);
+    void *import_dm, *import_mr, *import_pd, *modify_cq;
     void *modify_flow_action_esp;
     int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
     void *modify_qp_rate_limit;

@@ -90,6 +90,7 @@ struct packet {
     uint32_t msn;          /* AETH */
     uint32_t qkey, src_qp; /* DETH; src_qp also for DC */
     uint64_t dc_key;       /* DC */
+    uint32_t srq;          /* XRCETH: 24 bits */
 
     /* Payload: payload_length bytes at payload->bytes + payload_offset; null when there is none. */
     struct payload *payload;
