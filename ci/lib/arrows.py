@@ -93,7 +93,7 @@ _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
 _DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|setns|prctl|syscall|process_vm_(readv|writev)"
            r"|fork|setsid|waitpid|exec(vp|ve)|_?exit|kill|signal|sig(emptyset|addset|procmask)|dup2"
            r"|pipe2|fcntl(64)?|sendmsg|recvmsg|setpriority|sched_yield|getuid|gete[ug]id|getpid"
-           r"|l?stat(64)?|access|readlink|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
+           r"|l?stat(64)?|access|readlink|link|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
            r"|fgets|fread|fopen(64)?|fclose|[gs]etenv|pthread_mutexattr_\w+")
 # What the plug-in patches and asks for: the loader's view of libibverbs.
 _PLUGIN = r"_?verbs_\w+|dl_iterate_phdr|sysconf|mprotect"

@@ -215,6 +215,12 @@ static void reliable_connections_carry_bytes_between_two_programs(void **state)
     pingpong(place, "ibv_rc_pingpong -c");
     pingpong(place, "ibv_rc_pingpong -e -c");
     pingpong(place, "ibv_rc_pingpong -N -c");
+    assert_int_equal(shell(place,
+                           "for i in $(seq 2000); do test $(cat %s/simfabric/default/nodes/n1/"
+                           "sys/class/infiniband/mlx5_0/ports/1/counters/port_xmit_packets) "
+                           "-gt 600 && exit 0; done; exit 1",
+                           place->folder),
+                     0);
     pingpong(place, "ibv_rc_pingpong -c -s 100000 -m 4096 -g 0");
 }
 
