@@ -62,11 +62,24 @@ static bool hide_kernel_devices(void)
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
+/* Where libmlx5 is the plug-in, so that programs that ask that library for DC find it; what the
+ * caller had set follows. */
+static bool lead_to_libraries(const char *plugin)
+{
+    char path[PATH * 2];
+    const char *before = getenv("LD_LIBRARY_PATH"), *end = strrchr(plugin, '/');
+    int folder = end ? (int)(end - plugin) : 1;
+    int length = snprintf(path, sizeof(path), "%.*s/simfabric-lib%s%s", folder, end ? plugin : ".",
+                          before && *before ? ":" : "", before ? before : "");
+    return (size_t)length < sizeof(path) && setenv("LD_LIBRARY_PATH", path, 1) == 0;
+}
+
 static bool set_environment(const struct instance *instance, const char *node, const char *tree,
                             const char *plugin)
 {
     assert(instance->socket[0]);
-    return setenv("SYSFS_PATH", tree, 1) == 0 && setenv("RDMAV_DRIVERS", plugin, 1) == 0 &&
+    return (PLANTED(simfabric_libmlx5_of_host) || lead_to_libraries(plugin)) &&
+           setenv("SYSFS_PATH", tree, 1) == 0 && setenv("RDMAV_DRIVERS", plugin, 1) == 0 &&
            setenv("IBV_DRIVERS", plugin, 1) == 0 &&
            setenv("SIMFABRIC_SOCKET", instance->socket, 1) == 0 &&
            setenv("SIMFABRIC_NODE", node, 1) == 0;

@@ -63,6 +63,8 @@ static bool holds_values(const struct protocol_request *request)
         return request->u.port < 256;
     case PROTOCOL_REG_MR:
         return is_access(request->u.mr.access) && request->u.mr.addr != 0;
+    case PROTOCOL_ALLOC_MW:
+        return request->u.mw.type == HCA_MW_TYPE_1 || request->u.mw.type == HCA_MW_TYPE_2;
     case PROTOCOL_CREATE_CHANNEL:
         return request->u.channel.async <= 1;
     case PROTOCOL_CREATE_SRQ:

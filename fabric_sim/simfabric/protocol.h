@@ -32,6 +32,8 @@
     X(DEALLOC_PD)      /* handle */                                                                \
     X(REG_MR)          /* mr */                                                                    \
     X(DEREG_MR)        /* handle */                                                                \
+    X(ALLOC_MW)        /* mw */                                                                    \
+    X(DEALLOC_MW)      /* handle */                                                                \
     X(CREATE_CHANNEL)  /* channel; fd: records of 8 bytes (completions) or 16 (async events) */    \
     X(DESTROY_CHANNEL) /* handle */                                                                \
     X(CREATE_CQ)       /* cq */                                                                    \
@@ -105,6 +107,9 @@ struct protocol_request {
             uint64_t addr, length, iova;
         } mr;
         struct {
+            uint32_t pd, type; /* enum hca_mw_type */
+        } mw;
+        struct {
             uint32_t async; /* 1: of asynchronous events, 0: of completions */
         } channel;
         struct {
@@ -116,7 +121,7 @@ struct protocol_request {
             uint32_t pd, max_wr, max_sge, handle, limit;
         } srq;
         struct {
-            uint64_t cookie;
+            uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
@@ -142,7 +147,7 @@ struct protocol_device {
     uint32_t vendor_id, vendor_part_id, hw_ver, num_ports, local_ca_ack_delay;
     uint32_t max_rd_atomic, max_init_rd_atomic;
     uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_srq, max_ah, max_pd;
-    uint32_t max_inline, max_mcast_attach, max_pkeys, unused;
+    uint32_t max_inline, max_mcast_attach, max_pkeys, max_mw;
 };
 
 struct protocol_port {
@@ -163,7 +168,7 @@ struct protocol_reply {
         struct {
             uint32_t handle;
             uint32_t id;   /* in the arena */
-            uint32_t key;  /* of a region; the number of a queue pair */
+            uint32_t key;  /* of a region or window; the number of a queue pair */
             uint32_t size; /* what a queue was made for */
         } made;
         struct {
