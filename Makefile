@@ -55,7 +55,7 @@ SIMFABRIC_SRC := $(wildcard programs/simfabric/*.c) # further parts of that prog
 # The verbs plug-in of simfabric, a library of its own.
 VERBS_SRC := $(if $(WITH_RDMA),$(wildcard fabric_sim/verbs/*.c))
 NEEDS_RDMA := $(if $(WITH_RDMA),,tests/support/verbs_%.c tests/unit/fabric_hw/rdma/%.c \
-                               tests/show/verbs_%.c tests/conformance/rdma_%.c)
+                               tests/show/verbs_%.c tests/conformance/rdma_%.c tests/unit/verbs/%.c)
 SUPPORT_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/support/*.c))
 CONFORMANCE_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/conformance/*.c))
 UNIT_SRC := $(filter-out $(NEEDS_RDMA),$(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null)))
@@ -176,6 +176,8 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	install -m 755 $(filter-out %/simfabric,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -d $(BESIDE)
 	install -m 755 $(B)/simfabric $(PLUGIN) $(BESIDE) # simfabric looks for the plug-in beside itself
+	$(if $(PLUGIN),install -d $(BESIDE)/simfabric-lib && \
+	    ln -sf ../$(notdir $(PLUGIN)) $(BESIDE)/simfabric-lib/libmlx5.so.1)
 	ln -sf ../libexec/memkv/simfabric $(DESTDIR)$(PREFIX)/bin/simfabric
 	install -m 644 $(wildcard include/memkv/*.h) $(DESTDIR)$(PREFIX)/include/memkv
 	install -m 644 $(SHARED) $(STATIC) $(DEV)
@@ -267,10 +269,13 @@ $(LOADED): $(call obj,$(wildcard lib/*.c lib/plugin/*.c)) $(HOUSE) lib/plugin/pl
 	    -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
 
 # libibverbs loads it into programs: it shows nothing, and brings along what it needs of the house.
-$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE)
+# It is libmlx5 too, for those who are led to the folder in which it has that name.
+$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE) fabric_sim/verbs/mlx5.map
 	$(call say,LD $@)
-	$(Q)$(CC) $(LINK) -shared -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ \
-	    $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	$(Q)$(CC) $(LINK) -shared -Wl,-soname,libmlx5.so.1 -Wl,--version-script=fabric_sim/verbs/mlx5.map \
+	    -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	@mkdir -p $(@D)/simfabric-lib
+	$(Q)ln -sf ../$(@F) $(@D)/simfabric-lib/libmlx5.so.1
 
 # PREFIX and LIBDIR may differ from call to call.
 $(B)/libmemkv.pc: lib/libmemkv.pc.in FORCE
@@ -289,7 +294,7 @@ $(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 	$(Q)$(CC) $(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
 # These run the programs.
-$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
+$(filter $(B)/tests/unit/programs/% $(B)/tests/unit/verbs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
 
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
 $(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c \

@@ -206,6 +206,7 @@ static enum fabric_error fabric_for(const struct cli_node *node, struct fabric *
 {
     const struct os_fabric_options options = {
         .part = lib_part(),
+        .part_context = lib_part_context(node->busy_poll),
         .sysfs = getenv("SYSFS_PATH"),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,

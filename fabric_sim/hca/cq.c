@@ -96,7 +96,9 @@ void cq_push_recv(struct qp_context *ctx, const struct recv_wqe *recv, struct hc
     wc->context = full.context;
     wc->qp = full.qp;
     wc->qp_num = full.qp_num;
-    cq_push(ctx->hca, ctx->qp->recv_cq, wc, ctx->qp->slot.id, ctx->qp->rq.tail, solicited);
+    uint32_t cq = context_recv_cq(ctx);
+    if (cq) /* else it went with the shared queue of XRC, and so did the receive */
+        cq_push(ctx->hca, cq, wc, ctx->qp->slot.id, ctx->qp->rq.tail, solicited);
 }
 
 enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t context, hca_cq *out)
@@ -116,6 +118,17 @@ enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t contex
     }
     out->id = cq->slot.id;
     return FABRIC_OK;
+}
+
+enum fabric_error hca_cq_resize(struct hca *hca, hca_cq handle, uint32_t depth)
+{
+    struct cq_state *cq = cq_of(hca, handle.id);
+    if (hca->state.device->removed)
+        return ERR_DEVICE_REMOVED;
+    bool fits = cq->tail - cq->head <= depth || PLANTED(hca_resized_too_small);
+    if (depth == 0 || depth > hca->profile->max_cqe || !fits || cq->overrun)
+        return ERR_INVALID_ARGUMENT;
+    return cq_ring_resize(&hca->state.arena, cq, depth) ? FABRIC_OK : ERR_RESOURCES_EXHAUSTED;
 }
 
 enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq handle)

@@ -48,15 +48,17 @@ static const char *wrong_queue_pair(const struct qp_context *ctx, const struct h
                                     const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
-    assert(ctx->path->transport <= BTH_UC || ctx->path->transport == BTH_UD ||
-           ctx->path->transport == BTH_DC);
+    assert(ctx->path->transport != BTH_RD && ctx->path->transport <= BTH_DC);
     bool response = kind == RULES_RESPONSE;
     uint8_t state = ctx->qp->state;
     if (ctx->qp->attr.port_num != port->info->port_num && !PLANTED(hca_port_unchecked))
         return "port";
     if (ctx->path->transport != (packet->opcode & 0xe0))
         return "transport";
-    if (ctx->qp->type == HCA_QP_DCI ? !response : (ctx->qp->type == HCA_QP_DCT && response))
+    uint8_t type = ctx->qp->type;
+    if ((type == HCA_QP_DCI || type == HCA_QP_XRC_INI) && !response)
+        return "direction";
+    if ((type == HCA_QP_DCT || type == HCA_QP_XRC_TGT) && response)
         return "direction";
     if (ctx->qp->type == HCA_QP_UD && kind != RULES_SEND)
         return "opcode";
@@ -133,6 +135,9 @@ static void receive_multicast(struct hca *hca, struct hca_port *port, struct pac
             table_find(&hca->state.arena, &hca->state.device->qps, member->qp);
         if (!qp || qp->attr.port_num != port->info->port_num || qp->state < FABRIC_QPS_RTR ||
             qp->state == FABRIC_QPS_ERR || !pkey_matches(port, context_of(hca, qp), packet))
+            continue;
+        bool own = packet->src_qp == qp->qp_num && packet->slid == port->info->lid;
+        if (own && qp->blocks_own_multicast && !PLANTED(hca_own_multicast))
             continue;
         ud_receive(context_of(hca, qp), port, packet);
     }

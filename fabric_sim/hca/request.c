@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/fabric/planted.h"
+
 static uint32_t psn_span(const struct qp_context *ctx, const struct send_wqe *wqe)
 {
     if (wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
@@ -112,6 +114,8 @@ static uint8_t message_operation(const struct send_wqe *wqe, bool first, bool la
     bool write = wqe->opcode == HCA_WR_RDMA_WRITE || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
     bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
     uint8_t base = write ? BTH_WRITE_FIRST : BTH_SEND_FIRST;
+    if (wqe->opcode == HCA_WR_SEND_WITH_INV && last)
+        return first ? BTH_SEND_ONLY_INV : BTH_SEND_LAST_INV;
     if (first && last)
         return (uint8_t)(base + (imm ? 5 : 4));
     if (first)
@@ -159,6 +163,8 @@ struct packet *request_build(struct qp_context *ctx)
     } else {
         packet = build_message(ctx, wqe, slot, psn);
     }
+    if (ctx->qp->type == HCA_QP_XRC_INI)
+        packet->srq = PLANTED(hca_xrc_numberless) ? 0 : wqe->dest_qp;
     if (packet->ack_request)
         req->awaited_psn = rules_psn_add(next, RULES_PSN_MASK); /* next - 1 */
     req->tx_psn = next;

@@ -13,7 +13,8 @@
 /* How many may be unanswered. Only a limit: the attribute may change while some are in use. */
 static uint32_t resource_limit(const struct qp_context *ctx)
 {
-    if (ctx->qp->type == HCA_QP_RC && hca_has(ctx->hca, FABRIC_CAP_RD_ATOMIC))
+    if ((ctx->qp->type == HCA_QP_RC || ctx->qp->type == HCA_QP_XRC_TGT) &&
+        hca_has(ctx->hca, FABRIC_CAP_RD_ATOMIC))
         return ctx->qp->attr.max_dest_rd_atomic;
     return ctx->hca->profile->max_rd_atomic;
 }
@@ -69,6 +70,7 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
     resource->rkey = packet->rkey;
     resource->va = packet->va;
     resource->length = packet->dma_length;
+    resource->pd = context_pd(ctx);
     return resource;
 }
 
@@ -232,8 +234,8 @@ static struct packet *build_read_response(struct qp_context *ctx, struct resourc
 {
     struct hca *hca = ctx->hca;
     uint32_t psn = resource->cursor;
-    if (resource->length &&
-        !key_remote(ctx, resource->rkey, resource->va, resource->length, HCA_ACCESS_REMOTE_READ)) {
+    if (resource->length && !key_remote_of(ctx, resource->pd, resource->rkey, resource->va,
+                                           resource->length, HCA_ACCESS_REMOTE_READ)) {
         resource->pending = false;
         ctx->rsp->pending = 0;
         ctx->rsp->epsn = psn; /* the NAK names what was not answered */

@@ -186,6 +186,13 @@ void send_ring_put(struct hca_state *state, struct qp_state *qp, const struct hc
     wqe->opcode = (uint8_t)wr->opcode;
     wqe->flags = (uint8_t)wr->flags;
     wqe->sge_count = (uint8_t)wr->sge_count;
+    if (wr->opcode == HCA_WR_BIND_MW) {
+        wqe->remote_addr = wr->bind.addr;
+        wqe->compare_add = wr->bind.length;
+        wqe->swap = wr->bind.access;
+        wqe->imm = wr->bind.mw.id;
+        wqe->qkey = wr->bind.lkey;
+    }
     if (wr->ah.id) {
         const struct ah_state *ah = table_find(&state->arena, &state->device->ahs, wr->ah.id);
         assert(ah);
@@ -207,6 +214,23 @@ bool cq_ring_init(struct hca_arena *arena, struct cq_state *cq, uint32_t depth)
     cq->depth = ring_depth(depth);
     cq->ring = hca_arena_chunk(arena, (uint64_t)cq->depth * sizeof(struct cqe));
     return cq->ring != 0;
+}
+
+bool cq_ring_resize(struct hca_arena *arena, struct cq_state *cq, uint32_t depth)
+{
+    struct cq_state fresh = {.ring = 0};
+    assert(cq->tail - cq->head <= depth);
+    if (!cq_ring_init(arena, &fresh, depth))
+        return false;
+    const struct cqe *from = hca_arena_at(arena, cq->ring);
+    struct cqe *to = hca_arena_at(arena, fresh.ring);
+    for (uint32_t i = cq->head; i != cq->tail && !PLANTED(hca_resizing_forgets); i++)
+        to[i & (fresh.depth - 1)] = from[i & (cq->depth - 1)];
+    cq_ring_drop(arena, cq);
+    cq->ring = fresh.ring;
+    cq->depth = fresh.depth;
+    cq->limit = fresh.limit;
+    return true;
 }
 
 void cq_ring_drop(struct hca_arena *arena, struct cq_state *cq)
@@ -234,6 +258,7 @@ static void copy_wc(struct hca_wc *to, const struct hca_wc *from)
     to->is_send = from->is_send;
     to->with_imm = from->with_imm;
     to->with_grh = from->with_grh;
+    to->with_inv = from->with_inv;
 }
 
 bool cq_ring_put(struct hca_state *state, struct cq_state *cq, const struct hca_wc *wc, uint32_t qp,

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTOCOL_MAGIC 0x73666202u /* changes with every structure here; the last byte counts */
+#define PROTOCOL_MAGIC 0x73666203u /* changes with every structure here; the last byte counts */
 #define PROTOCOL_NAME 64           /* names with their final NUL, as FABRIC_NAME_MAX */
 #define PROTOCOL_FDS 3             /* file descriptors of one reply, at most */
 
@@ -27,14 +27,19 @@
     X(UNDO)            /* every fault is taken back */                                             \
     X(ASK)             /* ask */                                                                   \
     X(QUERY_DEVICE)    /* */                                                                       \
+    X(QUERY_CLOCK)     /* */                                                                       \
     X(QUERY_PORT)      /* port */                                                                  \
     X(ALLOC_PD)        /* */                                                                       \
     X(DEALLOC_PD)      /* handle */                                                                \
     X(REG_MR)          /* mr */                                                                    \
+    X(REREG_MR)        /* mr */                                                                    \
     X(DEREG_MR)        /* handle */                                                                \
+    X(ALLOC_MW)        /* mw */                                                                    \
+    X(DEALLOC_MW)      /* handle */                                                                \
     X(CREATE_CHANNEL)  /* channel; fd: records of 8 bytes (completions) or 16 (async events) */    \
     X(DESTROY_CHANNEL) /* handle */                                                                \
     X(CREATE_CQ)       /* cq */                                                                    \
+    X(RESIZE_CQ)       /* cq: handle, depth */                                                     \
     X(DESTROY_CQ)      /* handle */                                                                \
     X(CREATE_SRQ)      /* srq */                                                                   \
     X(SET_SRQ_LIMIT)   /* srq: handle, limit */                                                    \
@@ -103,23 +108,28 @@ struct protocol_request {
         struct {
             uint32_t pd, access; /* bits of enum hca_access */
             uint64_t addr, length, iova;
+            uint32_t handle, changes; /* REREG_MR: bits of enum hca_mr_change */
         } mr;
+        struct {
+            uint32_t pd, type; /* enum hca_mw_type */
+        } mw;
         struct {
             uint32_t async; /* 1: of asynchronous events, 0: of completions */
         } channel;
         struct {
             uint64_t cookie; /* comes back in the records of its events */
-            uint32_t depth, channel;
+            uint32_t depth, channel, handle, unused;
         } cq;
         struct {
             uint64_t cookie;
             uint32_t pd, max_wr, max_sge, handle, limit;
         } srq;
         struct {
-            uint64_t cookie;
+            uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
+            uint32_t blocks_own_multicast, unused;
         } qp;
         struct {
             uint32_t handle, mask;
@@ -142,7 +152,7 @@ struct protocol_device {
     uint32_t vendor_id, vendor_part_id, hw_ver, num_ports, local_ca_ack_delay;
     uint32_t max_rd_atomic, max_init_rd_atomic;
     uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_srq, max_ah, max_pd;
-    uint32_t max_inline, max_mcast_attach, max_pkeys, unused;
+    uint32_t max_inline, max_mcast_attach, max_pkeys, max_mw;
 };
 
 struct protocol_port {
@@ -163,7 +173,7 @@ struct protocol_reply {
         struct {
             uint32_t handle;
             uint32_t id;   /* in the arena */
-            uint32_t key;  /* of a region; the number of a queue pair */
+            uint32_t key;  /* of a region or window; the number of a queue pair */
             uint32_t size; /* what a queue was made for */
         } made;
         struct {
@@ -175,6 +185,7 @@ struct protocol_reply {
             uint32_t result; /* enum testbed_result */
             char text[256];  /* what is wrong, or the answer; ends in NUL */
         } told;
+        uint64_t clock; /* ns since the fabric began, as in completions */
         struct protocol_device device;
         struct protocol_port port;
         struct protocol_qp_info qp;

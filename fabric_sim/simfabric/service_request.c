@@ -85,6 +85,9 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
         return hca_srq_destroy(hca, (hca_srq){object->id});
     case OBJECT_CQ:
         return hca_cq_destroy(hca, (hca_cq){object->id});
+    case OBJECT_MW:
+        hca_mw_end(hca, (hca_mw){object->id});
+        return FABRIC_OK;
     case OBJECT_MR:
         return hca_mr_deregister(hca, (hca_mr){object->id});
     case OBJECT_PD:
@@ -161,6 +164,41 @@ static void reg_mr(const struct call *call)
     call->out->reply.u.made.key = key;
 }
 
+static void rereg_mr(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *mr = mine(call, request->u.mr.handle, OBJECT_MR);
+    const struct object *pd = mine(call, request->u.mr.pd, OBJECT_PD);
+    if (!mr || (!pd && (request->u.mr.changes & HCA_MR_PD))) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    const struct hca_mr_new to = {.changes = request->u.mr.changes,
+                                  .pd = {pd ? pd->id : 0},
+                                  .addr = (void *)(uintptr_t)request->u.mr.addr,
+                                  .length = request->u.mr.length,
+                                  .iova = request->u.mr.iova,
+                                  .access = request->u.mr.access};
+    call->out->reply.error = service_errno(hca_mr_reregister(call->hca, (hca_mr){mr->id}, &to));
+}
+
+static void alloc_mw(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *pd = mine(call, request->u.mw.pd, OBJECT_PD);
+    struct object *object = pd ? begin(call, OBJECT_MW, 0) : NULL;
+    hca_mw mw = {0};
+    uint32_t key = 0;
+    if (!pd)
+        call->out->reply.error = EINVAL;
+    if (!object)
+        return;
+    enum fabric_error error =
+        hca_mw_alloc(call->hca, (hca_pd){pd->id}, request->u.mw.type, object->handle, &mw, &key);
+    finish(call, object, error, mw.id);
+    call->out->reply.u.made.key = key;
+}
+
 static void create_channel(const struct call *call)
 {
     bool async = call->request->u.channel.async != 0;
@@ -197,6 +235,16 @@ static void create_cq(const struct call *call)
     enum fabric_error error = hca_cq_create(call->hca, request->u.cq.depth, object->handle, &cq);
     finish(call, object, error, cq.id);
     call->out->reply.u.made.size = request->u.cq.depth;
+}
+
+static void resize_cq(const struct call *call)
+{
+    const struct object *cq = mine(call, call->request->u.cq.handle, OBJECT_CQ);
+    uint32_t depth = call->request->u.cq.depth;
+    enum fabric_error error =
+        cq ? hca_cq_resize(call->hca, (hca_cq){cq->id}, depth) : ERR_INVALID_ARGUMENT;
+    call->out->reply.error = service_errno(error);
+    call->out->reply.u.made.size = depth;
 }
 
 /* ------------------------------------------------------------------ shared receive queues */
@@ -313,32 +361,45 @@ static void write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *
     write_av(&from->av, &to->av);
 }
 
-static void create_qp(const struct call *call)
+/* What the queue pair is to use; false when something is missing or not the caller's. An initiator
+ * receives nothing and a target sends nothing, so they need no completion queue for that. */
+static bool find_parts(const struct call *call, struct hca_qp_init *init)
 {
     const struct protocol_request *request = call->request;
     const struct object *pd = mine(call, request->u.qp.pd, OBJECT_PD);
     const struct object *send_cq = mine(call, request->u.qp.send_cq, OBJECT_CQ);
     const struct object *recv_cq = mine(call, request->u.qp.recv_cq, OBJECT_CQ);
     const struct object *srq = mine(call, request->u.qp.srq, OBJECT_SRQ);
-    if (!pd || !send_cq || !recv_cq || (request->u.qp.srq && !srq)) {
+    bool sends = init->type != HCA_QP_DCT, receives = init->type != HCA_QP_DCI;
+    if (!pd || (sends && !send_cq) || (receives && !recv_cq) || (request->u.qp.srq && !srq))
+        return false;
+    init->pd.id = pd->id;
+    init->send_cq.id = send_cq ? send_cq->id : 0;
+    init->recv_cq.id = recv_cq ? recv_cq->id : 0;
+    init->srq.id = srq ? srq->id : 0;
+    return true;
+}
+
+static void create_qp(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    struct hca_qp_init init = {.type = request->u.qp.type,
+                               .max_send_wr = request->u.qp.max_send_wr,
+                               .max_recv_wr = request->u.qp.max_recv_wr,
+                               .max_send_sge = request->u.qp.max_send_sge,
+                               .max_recv_sge = request->u.qp.max_recv_sge,
+                               .max_inline = request->u.qp.max_inline,
+                               .sq_sig_all = request->u.qp.sq_sig_all != 0,
+                               .blocks_own_multicast = request->u.qp.blocks_own_multicast != 0,
+                               .dc_access_key = request->u.qp.dc_access_key};
+    if (!find_parts(call, &init)) {
         call->out->reply.error = EINVAL;
         return;
     }
     struct object *object = begin(call, OBJECT_QP, request->u.qp.cookie);
     if (!object)
         return;
-    const struct hca_qp_init init = {.type = request->u.qp.type,
-                                     .pd = {pd->id},
-                                     .send_cq = {send_cq->id},
-                                     .recv_cq = {recv_cq->id},
-                                     .srq = {srq ? srq->id : 0},
-                                     .max_send_wr = request->u.qp.max_send_wr,
-                                     .max_recv_wr = request->u.qp.max_recv_wr,
-                                     .max_send_sge = request->u.qp.max_send_sge,
-                                     .max_recv_sge = request->u.qp.max_recv_sge,
-                                     .max_inline = request->u.qp.max_inline,
-                                     .sq_sig_all = request->u.qp.sq_sig_all != 0,
-                                     .context = object->handle};
+    init.context = object->handle;
     hca_qp qp = {0};
     struct hca_qp_info info = {.qp_num = 0};
     enum fabric_error error = hca_qp_create(call->hca, &init, &qp);
@@ -432,8 +493,14 @@ static void query_device(const struct call *call)
                                     .max_pd = profile->max_pd,
                                     .max_inline = attr.max_inline,
                                     .max_mcast_attach = profile->max_mcast_attach,
-                                    .max_pkeys = profile->pkey_count};
+                                    .max_pkeys = profile->pkey_count,
+                                    .max_mw = profile->max_mw};
     memcpy(out->fw_ver, attr.fw_ver, sizeof(out->fw_ver));
+}
+
+static void query_clock(const struct call *call)
+{
+    call->out->reply.u.clock = sim_now(call->service->sim);
 }
 
 static void query_port(const struct call *call)
@@ -480,6 +547,10 @@ static void carry_out(const struct call *call)
         [PROTOCOL_QUERY_PORT] = query_port,
         [PROTOCOL_ALLOC_PD] = alloc_pd,
         [PROTOCOL_REG_MR] = reg_mr,
+        [PROTOCOL_QUERY_CLOCK] = query_clock,
+        [PROTOCOL_REREG_MR] = rereg_mr,
+        [PROTOCOL_RESIZE_CQ] = resize_cq,
+        [PROTOCOL_ALLOC_MW] = alloc_mw,
         [PROTOCOL_CREATE_CHANNEL] = create_channel,
         [PROTOCOL_DESTROY_CHANNEL] = end_channel,
         [PROTOCOL_CREATE_CQ] = create_cq,
@@ -496,6 +567,9 @@ static void carry_out(const struct call *call)
         return;
     case PROTOCOL_DEREG_MR:
         destroy(call, OBJECT_MR);
+        return;
+    case PROTOCOL_DEALLOC_MW:
+        destroy(call, OBJECT_MW);
         return;
     case PROTOCOL_DESTROY_CQ:
         destroy(call, OBJECT_CQ);

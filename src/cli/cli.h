@@ -44,6 +44,7 @@ struct cli_node {
     void *context; /* of the two above */
     enum fabric_log_level log_level;
     int log_format; /* 0: text on a terminal and JSON elsewhere; 1: text; 2: JSON */
+    bool busy_poll; /* completion queues are looked into without end */
 };
 
 enum cli_signal {

@@ -90,7 +90,8 @@ static struct cli_node node_of(struct cli_work *work)
                              .done = is_done,
                              .signal = take_signal,
                              .context = work,
-                             .log_level = FABRIC_LOG_WARN};
+                             .log_level = FABRIC_LOG_WARN,
+                             .busy_poll = work->config.rdma.busy_poll};
 }
 
 static enum fabric_error run_all(struct cli_work *works, size_t count)

@@ -38,7 +38,7 @@
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
-#define CLIENT_PIECE (512u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
+#define CLIENT_PIECE (128u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
 #define CLIENT_ID_SLOT 16           /* low bits of an attempt's number: its operation's position */
 #define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */
@@ -174,7 +174,6 @@ struct client_operation {
     enum wire_type type;
     uint32_t server, peer;
     bool bound; /* to this connection: what went out on it may still take effect there */
-    uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
     struct client_memory *memory; /* null: it moves no data, or has not needed any */
     uint8_t *data;                /* in it */
@@ -203,11 +202,13 @@ struct client_operation {
     bool revoking; /* the window goes ahead of the end of the attempt */
 
     enum fabric_error error; /* of the attempt, then of the operation */
-    char detail[WIRE_DETAIL];
     bool retry;
     bool found;
     bool refused;    /* at once: no server has heard of it */
     uint32_t needed; /* bytes, after buffer_too_small */
+
+    char detail[WIRE_DETAIL]; /* last: a new operation clears only its beginning, and no key */
+    uint8_t key[WIRE_MAX_KEY];
 };
 
 enum client_choice {
@@ -392,7 +393,8 @@ struct client_operation *client_operation_at(const struct client *c, uint32_t sl
 /* A free position; room was reserved. Becomes QUEUED by client_operation_start. */
 struct client_operation *client_operation_new(struct client *c, enum wire_type type);
 void client_operation_free(struct client *c, struct client_operation *op);
-void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout);
+void client_operation_start(struct client *c, struct client_operation *op, uint64_t now,
+                            uint64_t timeout);
 /* It is over: nothing can touch its memory any more. */
 void client_operation_done(struct client *c, struct client_operation *op);
 void client_operation_kick(struct client *c, struct client_operation *op);

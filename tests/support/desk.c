@@ -103,6 +103,7 @@ static enum fabric_error run(void *context, const struct cli_node *node)
     if (desk->run)
         return desk->run(desk, node);
     assert(desk->world);
+    desk->busy_poll = node->busy_poll;
     small_sink(desk->world, desk->node, &node->sink);
     enum fabric_error error = small_start_with(desk->world, desk->node, node->program, node->config,
                                                node->config_length, &state);

@@ -194,7 +194,8 @@ static struct ibv_mr *reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, 
         return NULL;
     struct ibv_mr *mr = make(sizeof(*mr));
     *mr = (struct ibv_mr){.pd = pd, .addr = addr, .length = length};
-    mr->lkey = mr->rkey = ++next_number << 8;
+    mr->lkey = mr->rkey = verbs_fake.given_again ? verbs_fake.given_again : ++next_number << 8;
+    verbs_fake.given_again = 0;
     verbs_fake_say("iova:%#llx ", (unsigned long long)iova);
     verbs_fake.region = mr;
     verbs_fake.region_access = access;
@@ -412,6 +413,8 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
         return verbs_fake.fail_errno;
     verbs_fake.modified = *attr;
     verbs_fake.modified_mask = mask;
+    if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RTR)
+        verbs_fake.rtr = *attr;
     qp->state = attr->qp_state;
     return 0;
 }
