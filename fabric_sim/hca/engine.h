@@ -164,8 +164,11 @@ void *key_host(const struct key_state *key, uint64_t addr);
 /* Whether what was found by `value` earlier is still that key. */
 static inline bool key_lives(const struct key_state *key, uint32_t value)
 {
-    return key->slot.id && key->key == value;
+    return key->slot.id && key->key == value && !key->unbound;
 }
+struct key_state *key_take(struct hca *hca, const struct pd_state *pd); /* null: no room */
+/* The window of a program, if it is bound: no access through its key any more. */
+void key_unbind(struct hca *hca, struct key_state *window);
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access);
 bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,
@@ -177,6 +180,12 @@ bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t
 void payload_give_back(struct hca *hca, struct payload *payload); /* detaches, then unrefs */
 void windows_end_revoking(struct hca *hca);                       /* each with its event */
 void windows_cancel(struct hca *hca); /* without events: the device is being destroyed */
+
+/* ---- window.c: windows of programs */
+/* A request that sends nothing: binds or invalidates. */
+enum fabric_wc_status window_execute(struct qp_context *ctx, const struct send_wqe *wqe);
+/* False: no window of type 2 of this queue pair has that key. */
+bool window_invalidate(struct qp_context *ctx, uint32_t rkey);
 
 /* ---- reach.c: bytes of a key that was checked. False: they are out of reach, and the responder is
  * silent. */

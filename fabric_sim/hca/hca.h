@@ -187,9 +187,20 @@ void hca_mw_revoke(struct hca *hca, hca_mw mw);
 /* Whether the window grants what it was opened for (as it does at first): one whose user was not
  * told yet does not. */
 void hca_mw_grant(struct hca *hca, hca_mw mw, bool grants);
-/* Ends a window at once and without an event, also one being revoked: for the teardown of a program
- * whose queue pairs are gone, so that no peer has a way to it. */
+/* Ends a window at once and without an event, also one being revoked or one that is bound: for the
+ * teardown of a program whose queue pairs are gone, so that no peer has a way to it, and for
+ * deallocation. */
 void hca_mw_end(struct hca *hca, hca_mw mw);
+
+enum hca_mw_type { /* values of ibv_mw_type */
+                   HCA_MW_TYPE_1 = 1,
+                   HCA_MW_TYPE_2 = 2, /* 2B: bound to one queue pair (vol. 1, chapter 10.6.7.2.3) */
+};
+/* A window that a program binds by work requests (HCA_WR_BIND_MW). *rkey is no key yet: its upper
+ * 24 bits are those of every key that the window will have. Errors: invalid_argument (type),
+ * resources_exhausted. The domain has a user until hca_mw_end. */
+enum fabric_error hca_mw_alloc(struct hca *hca, hca_pd pd, enum hca_mw_type type, uint64_t context,
+                               hca_mw *out, uint32_t *rkey);
 
 /* ------------------------------------------------------------------ completion queues */
 
@@ -201,6 +212,8 @@ enum hca_wc_opcode { /* the first five are those of fabric_wc_opcode */
                      HCA_WC_RECV_RDMA_WITH_IMM,
                      HCA_WC_COMP_SWAP,
                      HCA_WC_FETCH_ADD,
+                     HCA_WC_BIND_MW,
+                     HCA_WC_LOCAL_INV,
 };
 
 /* With a status other than SUCCESS only wr_id, qp, qp_num, status, vendor_err, is_send, context and
@@ -212,15 +225,15 @@ struct hca_wc {
     hca_qp qp;
     uint32_t qp_num;
     uint32_t vendor_err;
-    uint32_t byte_len; /* receives, READs, atomics; UD receives count the 40 bytes of the GRH */
-    uint32_t imm;
+    uint32_t byte_len;   /* receives, READs, atomics; UD receives count the 40 bytes of the GRH */
+    uint32_t imm;        /* with_inv: the key that is not valid any more */
     uint32_t src_qp;     /* UD, DC */
     uint16_t slid;       /* UD */
     uint16_t pkey_index; /* UD */
     uint8_t sl, dlid_path_bits;
     uint8_t status; /* enum fabric_wc_status */
     uint8_t opcode; /* enum hca_wc_opcode */
-    bool is_send, with_imm, with_grh;
+    bool is_send, with_imm, with_grh, with_inv;
 };
 
 /* A completion without room raises CQ_ERR, once, and is lost; from then on the CQ takes nothing,
@@ -353,6 +366,9 @@ enum hca_wr_opcode { /* the first five are those of fabric_wr_opcode */
                      HCA_WR_RDMA_READ,
                      HCA_WR_ATOMIC_CMP_AND_SWP,
                      HCA_WR_ATOMIC_FETCH_AND_ADD,
+                     HCA_WR_SEND_WITH_INV, /* RC; the peer's window in rkey */
+                     HCA_WR_BIND_MW,       /* RC, UC; no packet */
+                     HCA_WR_LOCAL_INV,     /* RC, UC; no packet; the window of type 2 in rkey */
 };
 
 enum hca_send_flag { /* values of fabric_send_flag */
@@ -360,6 +376,17 @@ enum hca_send_flag { /* values of fabric_send_flag */
                      HCA_SEND_SIGNALED = 2,
                      HCA_SEND_SOLICITED = 4,
                      HCA_SEND_INLINE = 8,
+};
+
+/* BIND_MW: gives the window `mw` the range [addr, addr + length) of the region of `lkey`, under the
+ * key of the request's rkey; a length of 0 takes it from a window of type 1. Access is a set of the
+ * REMOTE_ bits. What must hold is stated at vol. 1, chapter 10.6.7.2: one domain, a region that
+ * allows binding, a key that differs from the window's in its low 8 bits alone, type 2 unbound.
+ * Else MW_BIND_ERR. */
+struct hca_bind {
+    hca_mw mw;
+    uint32_t lkey, access;
+    uint64_t addr, length;
 };
 
 struct hca_send_wr {
@@ -376,6 +403,7 @@ struct hca_send_wr {
     uint32_t dest_qp;           /* UD: its number; DCI: the target's; XRC_INI: the SRQ's */
     uint32_t qkey;              /* UD; bit 31 set: the queue pair's own (vol. 1, 10.2.5) */
     uint64_t dc_access_key;     /* DCI */
+    struct hca_bind bind;       /* BIND_MW */
 };
 
 struct hca_recv_wr {

@@ -25,6 +25,9 @@ bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uin
     const struct key_state *state = state_key(&ctx->hca->state, rkey);
     if (!state || state->waits)
         return false;
+    if (state->type == HCA_MW_TYPE_2 && state->qp != ctx->qp->slot.id &&
+        !PLANTED(hca_window_of_any_qp))
+        return false;
     struct rules_key key = {state->iova, state->length, state->pd, state->access};
     return rules_key_allows(&key, pd, addr, length, access);
 }
@@ -119,18 +122,30 @@ static void abandon_landing(struct hca *hca, uint32_t key)
         }
 }
 
-static void key_end(struct hca *hca, struct key_state *state)
+/* Nothing that is under way reaches memory through it any more. */
+static void key_quiet(struct hca *hca, const struct key_state *state)
 {
     abandon_landing(hca, state->key);
-    bool copied = state->owner != 0;
-    const uint8_t *host = key_host(state, state->iova);
-    uint64_t length = state->length;
-    state_key_end(&hca->state, state, sim_now(hca->sim));
-    if (!copied)
-        detach_range(hca, host, length);
+    if (state->owner == 0)
+        detach_range(hca, key_host(state, state->iova), state->length);
 }
 
-static struct key_state *key_take(struct hca *hca, struct pd_state *pd)
+static void key_end(struct hca *hca, struct key_state *state)
+{
+    key_quiet(hca, state);
+    state_key_end(&hca->state, state, sim_now(hca->sim));
+}
+
+void key_unbind(struct hca *hca, struct key_state *window)
+{
+    assert(window->kind == KEY_MW && window->type);
+    if (window->unbound)
+        return;
+    key_quiet(hca, window);
+    state_key_unbind(&hca->state, window);
+}
+
+struct key_state *key_take(struct hca *hca, const struct pd_state *pd)
 {
     struct key_state *state = state_key_take(&hca->state, sim_now(hca->sim));
     if (state)

@@ -53,7 +53,7 @@ static uint16_t wire_bytes(const struct packet *packet, bool ethernet)
         bytes += 8 + (packet->is_global ? 40u : 0u) + 2; /* LRH, GRH, VCRC */
     bytes += op->reth ? 16u : 0u;
     bytes += op->aeth ? 4u : 0u;
-    bytes += op->imm ? 4u : 0u;
+    bytes += op->imm || op->ieth ? 4u : 0u;
     bytes += op->atomic_eth ? 28u : 0u;
     bytes += op->atomic_ack_eth ? 8u : 0u;
     bytes += (packet->opcode & 0xe0) == BTH_UD ? 8u : 0u;

@@ -114,6 +114,8 @@ static uint8_t message_operation(const struct send_wqe *wqe, bool first, bool la
     bool write = wqe->opcode == HCA_WR_RDMA_WRITE || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
     bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
     uint8_t base = write ? BTH_WRITE_FIRST : BTH_SEND_FIRST;
+    if (wqe->opcode == HCA_WR_SEND_WITH_INV && last)
+        return first ? BTH_SEND_ONLY_INV : BTH_SEND_LAST_INV;
     if (first && last)
         return (uint8_t)(base + (imm ? 5 : 4));
     if (first)

@@ -134,10 +134,11 @@ void responder_complete_recv(struct qp_context *ctx, const struct packet *packet
                         .opcode = write ? HCA_WC_RECV_RDMA_WITH_IMM : HCA_WC_RECV,
                         .byte_len = write ? rsp->write_length : rsp->recv_offset,
                         .with_imm = rules_opcode(packet->opcode)->imm,
+                        .with_inv = rules_opcode(packet->opcode)->ieth,
                         .src_qp = packet->src_qp,
                         .slid = packet->slid,
                         .sl = packet->sl};
-    wc.imm = wc.with_imm ? packet->imm : 0;
+    wc.imm = wc.with_imm ? packet->imm : wc.with_inv ? packet->rkey : 0;
     rsp->has_recv = false;
     cq_push_recv(ctx, &rsp->recv, &wc, packet->solicited);
 }
@@ -159,6 +160,10 @@ static bool execute_send(struct qp_context *ctx, const struct packet *packet,
         return false;
     }
     rsp->recv_offset += packet->payload_length;
+    if (op->ieth && !window_invalidate(ctx, packet->rkey)) {
+        recv_error(ctx, FABRIC_WC_REM_INV_REQ_ERR, RULES_NAK_REMOTE_ACCESS);
+        return false;
+    }
     if (op->place & RULES_LAST)
         responder_complete_recv(ctx, packet, false);
     return true;

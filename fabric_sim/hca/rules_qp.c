@@ -305,12 +305,19 @@ enum fabric_error rules_qp_modify(enum hca_qp_type type, enum fabric_qp_state fr
 
 bool rules_send_opcode(enum hca_qp_type type, enum hca_wr_opcode opcode)
 {
-    assert(opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
+    assert(opcode <= HCA_WR_LOCAL_INV);
     if (type == HCA_QP_UD)
         return opcode == HCA_WR_SEND || opcode == HCA_WR_SEND_WITH_IMM;
     if (type == HCA_QP_UC)
-        return !rules_is_read_or_atomic(opcode);
-    return type == HCA_QP_RC || type == HCA_QP_DCI || type == HCA_QP_XRC_INI;
+        return !rules_is_read_or_atomic(opcode) && opcode != HCA_WR_SEND_WITH_INV;
+    if (type == HCA_QP_DCI)
+        return !rules_is_local(opcode) && opcode != HCA_WR_SEND_WITH_INV;
+    return type == HCA_QP_RC || type == HCA_QP_XRC_INI;
+}
+
+bool rules_is_local(enum hca_wr_opcode opcode)
+{
+    return opcode == HCA_WR_BIND_MW || opcode == HCA_WR_LOCAL_INV;
 }
 
 bool rules_may_post_send(enum hca_qp_type type, enum fabric_qp_state state)

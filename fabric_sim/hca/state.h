@@ -75,6 +75,9 @@ struct key_state {
     uint8_t kind;  /* enum key_kind */
     bool revoking; /* still valid, but about to end */
     bool waits;    /* a window that grants nothing yet */
+    bool unbound;  /* a window that a program allocated: bound to nothing, its key is not valid */
+    uint8_t type;  /* enum hca_mw_type of such a window, else 0 */
+    uint32_t qp;   /* id: a window of type 2 is bound to this queue pair alone */
     uint32_t pd;   /* id */
     uint32_t access;
     uint32_t mr;      /* id of a window's region */
@@ -84,6 +87,7 @@ struct key_state {
     uint32_t owner; /* program whose address that is; 0: of the process with the engine */
     uint64_t context;
     uint64_t ended; /* when it was put back; ns */
+    uint64_t rests; /* how long it stays so; ns */
 };
 
 struct cqe {
@@ -144,7 +148,8 @@ struct ah_state {
     struct fabric_av av;
 };
 
-/* Followed by max_send_sge entries, then max_inline bytes. */
+/* Followed by max_send_sge entries, then max_inline bytes. BIND_MW holds its range in remote_addr
+ * and compare_add, its access in swap, its window in imm and the region's lkey in qkey. */
 struct send_wqe {
     uint64_t wr_id;
     uint64_t remote_addr, compare_add, swap;
@@ -342,6 +347,10 @@ struct srq_state *state_srq_by_number(const struct hca_state *state, uint32_t nu
 /* A key with its value, else zero. A value that ended is not given out again for
  * FABRIC_KEY_QUARANTINE; null when there is no other one, or no room. `now` never decreases. */
 struct key_state *state_key_take(struct hca_state *state, uint64_t now);
+/* Whether a program may give the window of this key that value: all but the tag is the same. */
+bool state_key_same_place(const struct key_state *key, uint32_t value);
+/* Lets go of its region, if it is bound to one; the key is not valid from now on. */
+void state_key_unbind(struct hca_state *state, struct key_state *window);
 /* No access through the key from now on; its region or domain is let go of. */
 void state_key_end(struct hca_state *state, struct key_state *key, uint64_t now);
 

@@ -46,6 +46,9 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
         return hca_srq_destroy(hca, (hca_srq){object->id});
     case OBJECT_CQ:
         return hca_cq_destroy(hca, (hca_cq){object->id});
+    case OBJECT_MW:
+        hca_mw_end(hca, (hca_mw){object->id});
+        return FABRIC_OK;
     case OBJECT_MR:
         return hca_mr_deregister(hca, (hca_mr){object->id});
     case OBJECT_PD:
@@ -138,6 +141,23 @@ static void reg_mr(const struct call *call)
     if (!error)
         hca_mr_give(call->hca, mr, call->client->number);
     finish(call, object, error, mr.id);
+    call->out->reply.u.made.key = key;
+}
+
+static void alloc_mw(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *pd = mine(call, request->u.mw.pd, OBJECT_PD);
+    struct object *object = pd ? begin(call, OBJECT_MW, 0) : NULL;
+    hca_mw mw = {0};
+    uint32_t key = 0;
+    if (!pd)
+        call->out->reply.error = EINVAL;
+    if (!object)
+        return;
+    enum fabric_error error =
+        hca_mw_alloc(call->hca, (hca_pd){pd->id}, request->u.mw.type, object->handle, &mw, &key);
+    finish(call, object, error, mw.id);
     call->out->reply.u.made.key = key;
 }
 
@@ -275,7 +295,8 @@ static void query_device(const struct call *call)
                                     .max_pd = profile->max_pd,
                                     .max_inline = attr.max_inline,
                                     .max_mcast_attach = profile->max_mcast_attach,
-                                    .max_pkeys = profile->pkey_count};
+                                    .max_pkeys = profile->pkey_count,
+                                    .max_mw = profile->max_mw};
     memcpy(out->fw_ver, attr.fw_ver, sizeof(out->fw_ver));
 }
 
@@ -319,19 +340,13 @@ static void end_channel(const struct call *call)
 static void carry_out(const struct call *call)
 {
     static void (*const makers[PROTOCOL_OP_COUNT])(const struct call *call) = {
-        [PROTOCOL_QUERY_DEVICE] = query_device,
-        [PROTOCOL_QUERY_PORT] = query_port,
-        [PROTOCOL_ALLOC_PD] = alloc_pd,
-        [PROTOCOL_REG_MR] = reg_mr,
-        [PROTOCOL_CREATE_CHANNEL] = create_channel,
-        [PROTOCOL_DESTROY_CHANNEL] = end_channel,
-        [PROTOCOL_CREATE_CQ] = create_cq,
-        [PROTOCOL_CREATE_SRQ] = create_srq,
-        [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
-        [PROTOCOL_QUERY_SRQ] = query_srq,
-        [PROTOCOL_CREATE_QP] = call_create_qp,
-        [PROTOCOL_MODIFY_QP] = call_modify_qp,
-        [PROTOCOL_QUERY_QP] = call_query_qp,
+        [PROTOCOL_QUERY_DEVICE] = query_device,   [PROTOCOL_QUERY_PORT] = query_port,
+        [PROTOCOL_ALLOC_PD] = alloc_pd,           [PROTOCOL_REG_MR] = reg_mr,
+        [PROTOCOL_ALLOC_MW] = alloc_mw,           [PROTOCOL_CREATE_CHANNEL] = create_channel,
+        [PROTOCOL_DESTROY_CHANNEL] = end_channel, [PROTOCOL_CREATE_CQ] = create_cq,
+        [PROTOCOL_CREATE_SRQ] = create_srq,       [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
+        [PROTOCOL_QUERY_SRQ] = query_srq,         [PROTOCOL_CREATE_QP] = call_create_qp,
+        [PROTOCOL_MODIFY_QP] = call_modify_qp,    [PROTOCOL_QUERY_QP] = call_query_qp,
         [PROTOCOL_CREATE_AH] = call_create_ah};
     switch (call->request->op) {
     case PROTOCOL_DEALLOC_PD:
@@ -339,6 +354,9 @@ static void carry_out(const struct call *call)
         return;
     case PROTOCOL_DEREG_MR:
         destroy(call, OBJECT_MR);
+        return;
+    case PROTOCOL_DEALLOC_MW:
+        destroy(call, OBJECT_MW);
         return;
     case PROTOCOL_DESTROY_CQ:
         destroy(call, OBJECT_CQ);
@@ -377,8 +395,11 @@ static void dispatch(struct service *service, struct service_client *client,
     const struct call call = {service, client, service_hca(service, client), request, out};
     if (request->op == PROTOCOL_OPEN)
         service_open(service, client, request, out);
-    else if (request->op == PROTOCOL_STATUS)
-        service_status(service, request, out);
+    else if (request->op == PROTOCOL_INSPECT)
+        service_inspect(service, out);
+    else if (request->op == PROTOCOL_FAULT || request->op == PROTOCOL_UNDO ||
+             request->op == PROTOCOL_ASK)
+        service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
     else if (!call.hca)

@@ -101,7 +101,7 @@ static struct hca_send_wr *begin(struct ibv_qp_ex *qp, enum hca_wr_opcode opcode
 {
     struct plugin_batch *batch = of(qp)->batch;
     const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
-    assert(batch && opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
+    assert(batch && opcode <= HCA_WR_LOCAL_INV);
     if (batch->count == batch->capacity) {
         batch->capacity = batch->capacity * 2 + 16;
         batch->at = grown(batch->at, batch->capacity * sizeof(batch->at[0]));
@@ -169,6 +169,24 @@ static void wr_atomic_cmp_swp(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr
 static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t addr, uint64_t add)
 {
     begin_remote(qp, HCA_WR_ATOMIC_FETCH_AND_ADD, rkey, addr)->compare_add = add;
+}
+
+static void wr_send_inv(struct ibv_qp_ex *qp, uint32_t rkey)
+{
+    begin(qp, HCA_WR_SEND_WITH_INV)->rkey = rkey;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
+{
+    begin(qp, HCA_WR_LOCAL_INV)->rkey = rkey;
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
+                       const struct ibv_mw_bind_info *info)
+{
+    struct hca_send_wr *wr = begin(qp, HCA_WR_BIND_MW);
+    if (!plugin_bind_of(mw, IBV_MW_TYPE_2, rkey, info, wr))
+        of(qp)->batch->error = EINVAL;
 }
 
 /* ------------------------------------------------------------------ setters */
@@ -270,6 +288,12 @@ static void fill_operations(struct ibv_qp_ex *qp, uint64_t ops)
         qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
     if (ops & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
         qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
+    if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
+        qp->wr_send_inv = wr_send_inv;
+    if (ops & IBV_QP_EX_WITH_LOCAL_INV)
+        qp->wr_local_inv = wr_local_inv;
+    if (ops & IBV_QP_EX_WITH_BIND_MW)
+        qp->wr_bind_mw = wr_bind_mw;
 }
 
 /* What the transport can do at all (vol. 1, table 90 "allowed operations per transport"). */
@@ -279,7 +303,12 @@ static uint64_t served(uint32_t type)
     const uint64_t writes = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
     const uint64_t reads = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                            IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-    return type == HCA_QP_UD ? sends : type == HCA_QP_UC ? sends | writes : sends | writes | reads;
+    const uint64_t windows = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+    if (type == HCA_QP_DCI)
+        return sends | writes | reads;
+    return type == HCA_QP_UD   ? sends
+           : type == HCA_QP_UC ? sends | writes | windows
+                               : sends | writes | windows | reads | IBV_QP_EX_WITH_SEND_WITH_INV;
 }
 
 /* The functions of a queue pair that posts this way; false without memory. */

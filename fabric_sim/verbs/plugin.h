@@ -53,6 +53,11 @@ struct plugin_mr {
     uint32_t handle;
 };
 
+struct plugin_mw {
+    struct ibv_mw mw;
+    uint32_t handle, id;
+};
+
 struct plugin_cq {
     struct ibv_cq cq;
     uint32_t handle;
@@ -134,6 +139,14 @@ int plugin_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 int plugin_destroy_srq(struct ibv_srq *srq);
 void plugin_put_av(const struct ibv_ah_attr *from, struct protocol_av *to);
 void plugin_get_av(const struct protocol_av *from, struct ibv_ah_attr *to);
+
+/* ---- window.c */
+struct ibv_mw *plugin_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int plugin_dealloc_mw(struct ibv_mw *mw);
+int plugin_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+/* The request that binds a window of that type so; false: EINVAL. */
+bool plugin_bind_of(const struct ibv_mw *mw, enum ibv_mw_type type, uint32_t rkey,
+                    const struct ibv_mw_bind_info *info, struct hca_send_wr *out);
 
 /* ---- queue_pair.c */
 struct plugin_kind {

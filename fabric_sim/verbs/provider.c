@@ -19,9 +19,11 @@
 
 /* What is not here is refused by libibverbs itself (EOPNOTSUPP). */
 static const struct verbs_context_ops operations = {
+    .alloc_mw = plugin_alloc_mw,
     .alloc_pd = plugin_alloc_pd,
     .async_event = plugin_async_event,
     .attach_mcast = plugin_attach_mcast,
+    .bind_mw = plugin_bind_mw,
     .cq_event = plugin_cq_event,
     .close_xrcd = plugin_close_xrcd,
     .create_ah = plugin_create_ah,
@@ -30,6 +32,7 @@ static const struct verbs_context_ops operations = {
     .create_qp_ex = plugin_create_qp_ex,
     .create_srq = plugin_create_srq,
     .create_srq_ex = plugin_create_srq_ex,
+    .dealloc_mw = plugin_dealloc_mw,
     .dealloc_pd = plugin_dealloc_pd,
     .dereg_mr = plugin_dereg_mr,
     .destroy_ah = plugin_destroy_ah,

@@ -136,6 +136,17 @@ static void write_attr(const struct ibv_qp_attr *from, int mask, struct protocol
         plugin_put_av(&from->ah_attr, &to->av);
 }
 
+/* What programs may say of the half that an XRC queue pair has not; the kernel does not look at it
+ * either, and perftest says it. */
+static int without_ignored(uint32_t type, int mask)
+{
+    if (type == HCA_QP_XRC_INI)
+        return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (type == HCA_QP_XRC_TGT)
+        return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+    return mask;
+}
+
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     assert(qp && attr);
@@ -143,6 +154,7 @@ int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     struct protocol_request request = client_request(PROTOCOL_MODIFY_QP);
     struct protocol_reply reply;
     request.u.modify.handle = of->handle;
+    mask = without_ignored(of->type, mask);
     request.u.modify.mask = (uint32_t)mask;
     write_attr(attr, mask, &request.u.modify.attr);
     int error = plugin_call(context_of_plugin(qp->context), &request, &reply, NULL);

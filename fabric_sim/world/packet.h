@@ -45,6 +45,8 @@ enum bth_operation {
     BTH_ATOMIC_ACKNOWLEDGE = 0x12,
     BTH_COMPARE_SWAP = 0x13,
     BTH_FETCH_ADD = 0x14,
+    BTH_SEND_LAST_INV = 0x16,
+    BTH_SEND_ONLY_INV = 0x17,
 };
 
 /* Bytes that several packets refer to. The owner keeps them until `users` is 0 or swaps in a copy
@@ -80,8 +82,8 @@ struct packet {
     uint32_t psn;     /* 24 bits */
 
     /* Extended headers; which ones hold follows from the opcode. */
-    uint64_t va; /* RETH, AtomicETH */
-    uint32_t rkey, dma_length;
+    uint64_t va;                /* RETH, AtomicETH */
+    uint32_t rkey, dma_length;  /* RETH; rkey also IETH */
     uint64_t swap_add, compare; /* AtomicETH; AtomicAckETH in swap_add */
     uint32_t imm;
     uint8_t syndrome;      /* AETH */
