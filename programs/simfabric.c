@@ -55,9 +55,9 @@ static const char *value_of(const char *option, char **argv, int *i)
     return argv[*i + 1] ? argv[++*i] : "";
 }
 
-static const char *const options[] = {"--name",  "--node",   "--seed",   "--foreground",
-                                      "--json",  "--pretty", "--format", "--nodes",
-                                      "--radix", "--rails",  "--help"};
+static const char *const options[] = {"--name",     "--node",  "--seed",   "--foreground",
+                                      "--attached", "--json",  "--pretty", "--format",
+                                      "--nodes",    "--radix", "--rails",  "--help"};
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
 void option_names(FILE *out)
@@ -73,6 +73,8 @@ static int read_option(char **argv, int *i, struct words *out)
         out->help = true;
     } else if (strcmp(option, "--foreground") == 0) {
         out->foreground = true;
+    } else if (strcmp(option, "--attached") == 0) {
+        out->attached = true;
     } else if (strcmp(option, "--json") == 0 || strcmp(option, "-j") == 0) {
         out->json = true;
     } else if (strcmp(option, "--pretty") == 0 || strcmp(option, "-p") == 0) {
@@ -136,8 +138,10 @@ static bool draw_seed(uint64_t *out)
 static int up(const struct instance *instance, const struct words *words)
 {
     struct topology_file file;
-    struct simfabric_up command = {
-        .instance = instance, .seed = words->seed, .foreground = words->foreground};
+    struct simfabric_up command = {.instance = instance,
+                                   .seed = words->seed,
+                                   .foreground = words->foreground || words->attached,
+                                   .attached = words->attached};
     if (words->count == 0)
         return words_usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {

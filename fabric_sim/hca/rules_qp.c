@@ -310,9 +310,9 @@ bool rules_send_opcode(enum hca_qp_type type, enum hca_wr_opcode opcode)
         return opcode == HCA_WR_SEND || opcode == HCA_WR_SEND_WITH_IMM;
     if (type == HCA_QP_UC)
         return !rules_is_read_or_atomic(opcode) && opcode != HCA_WR_SEND_WITH_INV;
-    if (type == HCA_QP_DCI)
+    if (type == HCA_QP_DCI || type == HCA_QP_XRC_INI)
         return !rules_is_local(opcode) && opcode != HCA_WR_SEND_WITH_INV;
-    return type == HCA_QP_RC || type == HCA_QP_XRC_INI;
+    return type == HCA_QP_RC;
 }
 
 bool rules_is_local(enum hca_wr_opcode opcode)

@@ -90,7 +90,16 @@ static int run(const struct simfabric_up *up, int ready)
         service_destroy(&service);
         return SIMFABRIC_INTERNAL;
     }
-    daemon_run(&daemon, is_settled, &daemon);
+    if (up->attached && !daemon_watch_input(&daemon)) {
+        simfabric_complain(ERR_INVALID_ARGUMENT,
+                           "--attached: standard input is nothing whose end can be awaited: %s",
+                           strerror(errno));
+        daemon_end(&daemon);
+        service_destroy(&service);
+        return SIMFABRIC_USAGE;
+    }
+    if (!up->attached)
+        daemon_run(&daemon, is_settled, &daemon);
     daemon_count_ports(&daemon, &cabled, &active);
     say(ready, "simfabric: up name=%s nodes=%zu ports=%u active=%u\n", up->instance->name,
         up->topology->node_count, cabled, active);

@@ -30,6 +30,7 @@ struct simfabric_up {
     size_t source_length;
     uint64_t seed;
     bool foreground; /* does not become a process of its own */
+    bool attached;   /* with foreground: ends with standard input, does not wait for ports */
 };
 
 /* Says on stderr "simfabric: NAME OF THE ERROR: ...". */

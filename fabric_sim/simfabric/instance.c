@@ -32,10 +32,10 @@ static bool is_name(const char *name)
 static bool base_of(const char *runtime, char *out, size_t size)
 {
     int length;
-    if (geteuid() == 0 && !(runtime && runtime[0] == '/'))
-        length = snprintf(out, size, "/run/simfabric");
-    else if (runtime && runtime[0] == '/')
+    if (runtime && runtime[0] == '/')
         length = snprintf(out, size, "%s/simfabric", runtime);
+    else if (geteuid() == 0 && access("/run", W_OK) == 0) /* root of a user namespace may not */
+        length = snprintf(out, size, "/run/simfabric");
     else
         length = snprintf(out, size, "/tmp/simfabric-%u", (unsigned)geteuid());
     return length > 0 && (size_t)length < size;

@@ -304,11 +304,16 @@ static uint64_t served(uint32_t type)
     const uint64_t reads = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                            IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
     const uint64_t windows = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
-    if (type == HCA_QP_DCI)
+    switch (type) {
+    case HCA_QP_UD:
+        return sends;
+    case HCA_QP_UC:
+        return sends | writes | windows;
+    case HCA_QP_RC:
+        return sends | writes | reads | windows | IBV_QP_EX_WITH_SEND_WITH_INV;
+    default:
         return sends | writes | reads;
-    return type == HCA_QP_UD   ? sends
-           : type == HCA_QP_UC ? sends | writes | windows
-                               : sends | writes | windows | reads | IBV_QP_EX_WITH_SEND_WITH_INV;
+    }
 }
 
 /* The functions of a queue pair that posts this way; false without memory. */
@@ -341,15 +346,19 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
     assert(context && attr && kind);
     const uint32_t known =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    bool flags = (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags;
+    uint32_t flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
+    struct plugin_kind wanted = *kind;
+    wanted.blocks_own_multicast = (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
+    if (kind->type == HCA_QP_UD)
+        flags &= ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
     bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || (attr->comp_mask & ~known) || flags ||
         (ops && (attr->send_ops_flags & ~served(kind->type)))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct ibv_qp *qp = plugin_make_qp(context, attr->pd,
-                                       (const struct ibv_qp_init_attr *)(const void *)attr, kind);
+    struct ibv_qp *qp = plugin_make_qp(
+        context, attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, &wanted);
     if (!qp || !ops || open_batch((struct plugin_qp *)qp, attr->send_ops_flags))
         return qp;
     (void)plugin_destroy_qp(qp);

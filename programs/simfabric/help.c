@@ -23,6 +23,7 @@ static const struct command {
      "FILE is - for standard input.\n"
      "\n"
      "  --foreground       stay, and end with Ctrl-C\n"
+     "  --attached         stay as long as standard input does, and do not wait for the ports\n"
      "  --seed N           numbers and chance come from N instead of the system\n",
      "  simfabric up examples/pair.yaml\n"
      "  simfabric up examples/pair.yaml --name other --seed 7\n"},

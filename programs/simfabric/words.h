@@ -15,7 +15,7 @@ struct words {
     size_t count;
     uint64_t seed;
     unsigned long nodes, radix, rails; /* of generate; 0: not said */
-    bool has_seed, foreground, json, pretty, help;
+    bool has_seed, foreground, attached, json, pretty, help;
     char **program; /* behind "--"; null: no such word */
 };
 
