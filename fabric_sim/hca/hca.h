@@ -74,6 +74,11 @@ struct hca *hca_create(struct net *net, const struct hca_init *init);
  * and keeps the attributes of its ports. */
 void hca_destroy(struct hca *hca);
 
+/* From now on what is posted here goes whole and at once where the message engine may carry it
+ * (message.h). Off at first: in virtual time packets are the truth. Not with discard_payload. */
+void hca_use_messages(struct hca *hca, bool use);
+uint64_t hca_messages(const struct hca *hca); /* how many it carried */
+
 const char *hca_name(const struct hca *hca);
 struct net_node *hca_node(const struct hca *hca);
 const struct hca_profile *hca_profile(const struct hca *hca);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric_sim/hca/keys.h"
 #include "src/fabric/planted.h"
 
 void *key_host(const struct key_state *key, uint64_t addr)
@@ -16,31 +17,13 @@ void *key_host(const struct key_state *key, uint64_t addr)
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access)
 {
-    const struct key_state *state = state_key(&ctx->hca->state, rkey);
-    if (!state || state->waits)
-        return false;
-    struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, ctx->qp->pd, addr, length, access);
-}
-
-static const struct key_state *local_key(const struct qp_context *ctx, const struct hca_sge *sge,
-                                         uint32_t access)
-{
-    const struct key_state *state = state_key(&ctx->hca->state, sge->lkey);
-    if (!state || state->kind != KEY_MR)
-        return NULL;
-    struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, ctx->qp->pd, sge->addr, sge->length, access) ? state : NULL;
+    return keys_remote(&ctx->hca->state, ctx->qp, rkey, addr, length, access) != NULL;
 }
 
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                   uint32_t access)
 {
-    assert(count <= FABRIC_MAX_SGE);
-    for (uint32_t i = 0; i < count; i++)
-        if (sges[i].length && !local_key(ctx, &sges[i], access))
-            return false;
-    return true;
+    return keys_all_local(&ctx->hca->state, ctx->qp, sges, count, access);
 }
 
 bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
@@ -55,7 +38,8 @@ bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t
         if (part > length)
             part = length;
         struct hca_sge piece = {sges[i].addr + offset, part, sges[i].lkey};
-        const struct key_state *key = local_key(ctx, &piece, HCA_ACCESS_LOCAL_WRITE);
+        const struct key_state *key =
+            keys_local(&ctx->hca->state, ctx->qp, &piece, HCA_ACCESS_LOCAL_WRITE);
         if (!key)
             return false;
         if (!memory_write(ctx, key, piece.addr, bytes, part))

@@ -23,7 +23,9 @@ enum fabric_error hca_post_send(struct hca *hca, hca_qp handle, const struct hca
 {
     struct qp_state *qp = qp_find(hca, handle);
     enum fabric_error error = queue_post_send(&hca->state, qp, wr);
-    if (!error)
+    if (!error && hca->use_messages)
+        message_run_local(context_of(hca, qp));
+    if (!error && queue_send_rings(qp))
         look_at_sends(hca, qp);
     return error;
 }

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fabric_sim/hca/keys.h"
+
+#include <assert.h>
+
+const struct key_state *keys_remote(const struct hca_state *state, const struct qp_state *qp,
+                                    uint32_t rkey, uint64_t addr, uint32_t length, uint32_t access)
+{
+    const struct key_state *found = state_key(state, rkey);
+    if (!found || found->waits)
+        return NULL;
+    struct rules_key key = {found->iova, found->length, found->pd, found->access};
+    return rules_key_allows(&key, qp->pd, addr, length, access) ? found : NULL;
+}
+
+const struct key_state *keys_local(const struct hca_state *state, const struct qp_state *qp,
+                                   const struct hca_sge *sge, uint32_t access)
+{
+    const struct key_state *found = state_key(state, sge->lkey);
+    if (!found || found->kind != KEY_MR)
+        return NULL;
+    struct rules_key key = {found->iova, found->length, found->pd, found->access};
+    return rules_key_allows(&key, qp->pd, sge->addr, sge->length, access) ? found : NULL;
+}
+
+bool keys_all_local(const struct hca_state *state, const struct qp_state *qp,
+                    const struct hca_sge *sges, uint32_t count, uint32_t access)
+{
+    assert(count <= FABRIC_MAX_SGE);
+    for (uint32_t i = 0; i < count; i++)
+        if (sges[i].length && !keys_local(state, qp, &sges[i], access))
+            return false;
+    return true;
+}
