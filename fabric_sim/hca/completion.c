@@ -47,6 +47,7 @@ struct hca_wc completion_of_message(const struct packet *last, bool write, uint3
 struct hca_wc completion_of_datagram(const struct qp_state *qp, const struct port_info *info,
                                      const struct packet *packet)
 {
+    assert(qp->type == HCA_QP_UD && info->lmc <= 7);
     struct hca_wc wc = {.status = FABRIC_WC_SUCCESS,
                         .opcode = HCA_WC_RECV,
                         .byte_len = packet->payload_length + GRH_BYTES,

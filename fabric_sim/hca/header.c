@@ -47,6 +47,7 @@ static void put_addresses(const struct port_info *info, const struct fabric_av *
 void header_fill(struct packet *packet, const struct port_info *info, const struct qp_state *qp,
                  const struct path_state *path, uint8_t operation, uint32_t psn)
 {
+    assert(psn <= RULES_PSN_MASK && qp->attr.pkey_index < PORT_PKEYS);
     put_addresses(info, &path->av, packet);
     packet->opcode = (uint8_t)(path->transport | operation);
     packet->pkey = info->pkeys[qp->attr.pkey_index];

@@ -6,6 +6,7 @@
 const struct key_state *keys_remote(const struct hca_state *state, const struct qp_state *qp,
                                     uint32_t rkey, uint64_t addr, uint32_t length, uint32_t access)
 {
+    assert(state && qp && length > 0);
     const struct key_state *found = state_key(state, rkey);
     if (!found || found->waits)
         return NULL;
@@ -16,6 +17,7 @@ const struct key_state *keys_remote(const struct hca_state *state, const struct 
 const struct key_state *keys_local(const struct hca_state *state, const struct qp_state *qp,
                                    const struct hca_sge *sge, uint32_t access)
 {
+    assert(state && qp && sge);
     const struct key_state *found = state_key(state, sge->lkey);
     if (!found || found->kind != KEY_MR)
         return NULL;

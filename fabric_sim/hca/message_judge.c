@@ -246,6 +246,7 @@ static bool prepare(struct message *m)
 bool message_may_carry(struct message *m)
 {
     struct message_route route;
+    assert(m->wqe && m->from.port && m->from.qp->sq_tail != m->from.qp->sq_head);
     if (!requester_idle(m) || !prepare(m) || !local_allowed(m))
         return false;
     uint32_t mtu = m->path.mtu;

@@ -235,6 +235,23 @@ static void heal(struct side *side)
     }
 }
 
+/* A pair that failed is often made good again, or most of a sequence would be flushes. */
+static void revive(struct side *side)
+{
+    bool failed = false;
+    for (int i = 0; i < 2; i++) {
+        enum fabric_qp_state state =
+            hca_world_qp_state(side->w, side->ends[i].host, side->ends[i].qp);
+        failed = failed || state == FABRIC_QPS_ERR || state == FABRIC_QPS_SQE;
+    }
+    if (!failed || !side_chance(side, 80))
+        return;
+    for (int i = 0; i < 2; i++) {
+        move(side, i, FABRIC_QPS_RESET, 0);
+        pair_bring_up(side, i);
+    }
+}
+
 static void run(struct side *side)
 {
     hca_world_run(side->w, SECOND);
@@ -261,6 +278,8 @@ void side_play(struct side *side, uint64_t sequence)
     for (int step = 0; step < STEPS; step++) {
         if (over) /* what both ends do in the same instant has no one outcome */
             end = side_chance(side, 70) ? 0 : 1;
+        if (over)
+            revive(side);
         uint32_t what = side_draw(side, over ? 10 : 8);
         if (what < 7)
             step_sends(side, end);
