@@ -51,18 +51,20 @@ HOUSE_SRC := $(wildcard $(foreach d,fabric wire store config rail admin server c
              fabric_sim/simfabric/*.c \
              fabric_hw/os/*.c $(if $(WITH_RDMA),fabric_hw/rdma/*.c) lib/*.c)
 PROGRAM_SRC := $(wildcard programs/*.c)
+SIMFABRIC_SRC := $(wildcard programs/simfabric/*.c) # further parts of that program
 # The verbs plug-in of simfabric, a library of its own.
 VERBS_SRC := $(if $(WITH_RDMA),$(wildcard fabric_sim/verbs/*.c))
 NEEDS_RDMA := $(if $(WITH_RDMA),,tests/support/verbs_%.c tests/unit/fabric_hw/rdma/%.c \
-                               tests/show/verbs_%.c tests/conformance/rdma_%.c)
+                               tests/show/verbs_%.c tests/conformance/rdma_%.c tests/unit/verbs/%.c)
 SUPPORT_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/support/*.c))
 CONFORMANCE_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/conformance/*.c))
 UNIT_SRC := $(filter-out $(NEEDS_RDMA),$(sort $(shell find tests/unit -name '*_test.c' 2>/dev/null)))
 BENCH_SRC := $(wildcard tests/bench/*.c)
 SHOW_SRC := $(filter-out $(NEEDS_RDMA),$(wildcard tests/show/*.c))
 FUZZ_SRC := $(wildcard tests/fuzz/*.c)
-ALL_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(VERBS_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) \
-           $(BENCH_SRC) $(SHOW_SRC) $(FUZZ_SRC)
+# What is built for users, and all that is compiled.
+OWN_SRC := $(HOUSE_SRC) $(PROGRAM_SRC) $(SIMFABRIC_SRC) $(VERBS_SRC) $(wildcard lib/plugin/*.c)
+ALL_SRC := $(OWN_SRC) $(SUPPORT_SRC) $(CONFORMANCE_SRC) $(UNIT_SRC) $(BENCH_SRC) $(SHOW_SRC) $(FUZZ_SRC)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$(1))
 HOUSE := $(B)/libhouse.a
@@ -86,7 +88,9 @@ SHARED := $(B)/libmemkv.so.$(VERSION)
 STATIC := $(B)/libmemkv.a
 # Programs of others load it: they bring no sanitizer along.
 PLUGIN := $(if $(and $(VERBS_SRC),$(filter release debug o0 cov planted,$(VARIANT))),$(B)/simfabric-rdmav34.so)
-LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc)
+# The client as one object that engines load.
+LOADED := $(B)/memkv_plugin.so
+LIBRARY := $(if $(filter release debug o0,$(VARIANT)),$(SHARED) $(STATIC) $(B)/libmemkv.pc $(LOADED))
 
 ifeq ($(V),1)
 say = @:
@@ -172,9 +176,13 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	install -m 755 $(filter-out %/simfabric,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -d $(BESIDE)
 	install -m 755 $(B)/simfabric $(PLUGIN) $(BESIDE) # simfabric looks for the plug-in beside itself
+	$(if $(PLUGIN),install -d $(BESIDE)/simfabric-lib && \
+	    ln -sf ../$(notdir $(PLUGIN)) $(BESIDE)/simfabric-lib/libmlx5.so.1)
 	ln -sf ../libexec/memkv/simfabric $(DESTDIR)$(PREFIX)/bin/simfabric
-	install -m 644 include/memkv/memkv.h $(DESTDIR)$(PREFIX)/include/memkv
+	install -m 644 $(wildcard include/memkv/*.h) $(DESTDIR)$(PREFIX)/include/memkv
 	install -m 644 $(SHARED) $(STATIC) $(DEV)
+	install -d $(DEV)/memkv
+	install -m 644 $(LOADED) $(DEV)/memkv
 	ln -sf $(notdir $(SHARED)) $(DEV)/$(SONAME)
 	ln -sf $(SONAME) $(DEV)/libmemkv.so
 	install -m 644 $(B)/libmemkv.pc $(DEV)/pkgconfig
@@ -183,6 +191,7 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	install -m 644 $(filter-out %/auth.key,$(wildcard examples/*)) $(SHARE)/doc/memkv/examples
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
 	ln -sf memkv $(SHARE)/bash-completion/completions/memkv-scenario
+	$(B)/simfabric completion bash > $(SHARE)/bash-completion/completions/simfabric
 	@if command -v scdoc >/dev/null; then \
 	    for page in $(basename $(MAN_SRC)); do \
 	        install -d $(SHARE)/man/man$${page##*.} && \
@@ -202,7 +211,7 @@ help: ## this list
 list-tests: # what ci/check runs: one path a line
 	@printf '%s\n' $(TESTS)
 
-objects: $(call obj,$(HOUSE_SRC) $(PROGRAM_SRC) $(VERBS_SRC)) # what ci/lint looks into
+objects: $(call obj,$(OWN_SRC)) # what ci/lint looks into
 
 # ---- How things are made ---------------------------------------------------------------------
 # These files hold the flags and the source list: a change of either rebuilds what it must.
@@ -233,6 +242,7 @@ $(HOUSE): $(call obj,$(HOUSE_SRC)) $(B)/sources
 	@mkdir -p $(@D); rm -f $@
 	$(Q)ar rcs $@ $(filter %.o,$^)
 
+$(B)/simfabric: $(call obj,$(SIMFABRIC_SRC))
 $(PROGRAMS): $(B)/%: $(B)/obj/programs/%.o $(HOUSE)
 	$(call say,LD $@)
 	$(Q)$(CC) $(LINK) -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
@@ -253,11 +263,19 @@ $(STATIC): $(call obj,$(wildcard lib/*.c)) $(HOUSE)
 	$(Q)objcopy --localize-hidden $(B)/libmemkv.o
 	$(Q)rm -f $@; ar rcs $@ $(B)/libmemkv.o
 
-# libibverbs loads it into programs: it shows nothing, and brings along what it needs of the house.
-$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE)
+$(LOADED): $(call obj,$(wildcard lib/*.c lib/plugin/*.c)) $(HOUSE) lib/plugin/plugin.map
 	$(call say,LD $@)
-	$(Q)$(CC) $(LINK) -shared -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ \
-	    $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	$(Q)$(CC) $(LINK) -shared -Wl,-soname,$(@F) -Wl,--version-script=lib/plugin/plugin.map \
+	    -Wl,-z,defs -Wl,-z,nodelete -Wl,--as-needed -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+
+# libibverbs loads it into programs: it shows nothing, and brings along what it needs of the house.
+# It is libmlx5 too, for those who are led to the folder in which it has that name.
+$(PLUGIN): $(call obj,$(VERBS_SRC)) $(HOUSE) fabric_sim/verbs/mlx5.map
+	$(call say,LD $@)
+	$(Q)$(CC) $(LINK) -shared -Wl,-soname,libmlx5.so.1 -Wl,--version-script=fabric_sim/verbs/mlx5.map \
+	    -Wl,-z,defs -Wl,--as-needed -Wl,--exclude-libs,ALL -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK)
+	@mkdir -p $(@D)/simfabric-lib
+	$(Q)ln -sf ../$(@F) $(@D)/simfabric-lib/libmlx5.so.1
 
 # PREFIX and LIBDIR may differ from call to call.
 $(B)/libmemkv.pc: lib/libmemkv.pc.in FORCE
@@ -276,7 +294,7 @@ $(FUZZ): $(B)/%: $(B)/obj/%.o $(call obj,$(SUPPORT_SRC)) $(HOUSE)
 	$(Q)$(CC) $(LINK) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(HOUSE) $(LIB_LINK) $(TEST_LINK)
 
 # These run the programs.
-$(filter $(B)/tests/unit/programs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
+$(filter $(B)/tests/unit/programs/% $(B)/tests/unit/verbs/%,$(UNIT)): | $(PROGRAMS) $(PLUGIN)
 
 $(B)/tests/conformance/conformance: $(call obj,tests/conformance/sim_bench.c)
 $(B)/tests/conformance/conformance_os: $(call obj,tests/conformance/os_bench.c \

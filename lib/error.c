@@ -2,6 +2,7 @@
 #include "lib/error.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +97,9 @@ int lib_error_set(struct memkv_error *out, enum fabric_error error, const char *
 
 int lib_error_none(struct memkv_error *out)
 {
-    if (out)
-        *out = (struct memkv_error){.name = error_name(FABRIC_OK)};
+    if (!out)
+        return MEMKV_OK;
+    memset(out, 0, offsetof(struct memkv_error, text) + 1); /* at every request that succeeds */
+    out->name = error_name(FABRIC_OK);
     return MEMKV_OK;
 }

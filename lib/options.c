@@ -221,6 +221,7 @@ int lib_options_read(const struct memkv_options *given, struct lib_options *out,
     code = code ? code : read_config(r, &out->config);
     if (!code && out->config.auth_key_file[0])
         code = read_key(r, &out->config);
+    out->fabric.part_context = lib_part_context(!code && out->config.rdma.busy_poll);
     free(r);
     return code;
 }

@@ -261,12 +261,14 @@ static void tell(struct memkv_queue *q, const struct client_completion *c,
                                                       [CLIENT_GET] = MEMKV_GET,
                                                       [CLIENT_EXISTS] = MEMKV_EXISTS,
                                                       [CLIENT_DELETE] = MEMKV_DELETE};
-    *out = (struct memkv_completion){.cookie = give_slot(q, c->cookie).cookie,
-                                     .id = c->id,
-                                     .operation = operations[c->kind],
-                                     .found = c->found,
-                                     .length = c->length,
-                                     .server = c->server};
+    memset(out, 0, offsetof(struct memkv_completion, error));
+    memset(out->reserved, 0, sizeof out->reserved);
+    out->cookie = give_slot(q, c->cookie).cookie;
+    out->id = c->id;
+    out->operation = operations[c->kind];
+    out->found = c->found;
+    out->length = c->length;
+    out->server = c->server;
     if (c->server)
         out->transport = c->transport == CLIENT_OVER_TCP ? MEMKV_OVER_TCP : MEMKV_OVER_RDMA;
     if (c->error)

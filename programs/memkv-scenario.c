@@ -23,7 +23,8 @@
 #include "src/scenario/remote.h"
 #include "src/server/program.h"
 
-static const struct testbed_ops *const fabrics[] = {&sim_testbed, &soft_roce_testbed, &lab_testbed};
+static const struct testbed_ops *const fabrics[] = {&sim_testbed, &emulated_testbed,
+                                                    &soft_roce_testbed, &lab_testbed};
 static const struct fabric_program *const node_programs[] = {&memkv_server_program,
                                                              &memkv_client_program};
 static volatile sig_atomic_t stop_asked;

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,15 +202,26 @@ static const char *take_signal(void *context, enum os_run_signal number)
     return t->node->signal(t->node->context, (int)signals[number]);
 }
 
-static enum fabric_error run(void *context, const struct cli_node *node)
+static enum fabric_error fabric_for(const struct cli_node *node, struct fabric **out)
 {
     const struct os_fabric_options options = {
         .part = lib_part(),
+        .part_context = lib_part_context(node->busy_poll),
         .sysfs = getenv("SYSFS_PATH"),
         .log_fd = STDERR_FILENO,
         .log_form = (enum os_log_form)node->log_format,
         .log_level = node->log_level,
     };
+    return os_fabric_create(&options, out);
+}
+
+static enum fabric_error error_of(enum os_run_end end)
+{
+    return end == OS_RUN_DONE ? FABRIC_OK : end == OS_RUN_SIGNAL ? ERR_CANCELLED : ERR_INTERNAL;
+}
+
+static enum fabric_error run(void *context, const struct cli_node *node)
+{
     struct told told = {.node = node};
     const struct os_run_init init = {
         .program = node->program,
@@ -223,20 +235,164 @@ static enum fabric_error run(void *context, const struct cli_node *node)
     struct os_run *driver;
     struct fabric *f;
     struct surroundings *here = context;
-    enum fabric_error error = os_fabric_create(&options, &f);
+    enum fabric_error error = fabric_for(node, &f);
     if (error)
         return error;
     here->running = f;
     error = os_run_start(f, &init, &driver);
     if (!error) {
-        enum os_run_end end = os_run_until(driver, FABRIC_FOREVER);
-        error = end == OS_RUN_DONE     ? FABRIC_OK
-                : end == OS_RUN_SIGNAL ? ERR_CANCELLED
-                                       : ERR_INTERNAL;
+        error = error_of(os_run_until(driver, FABRIC_FOREVER));
         os_run_stop(driver);
     }
     here->running = NULL;
     fabric_destroy(f);
+    return error;
+}
+
+/* ------------------------------------------------------------------ running several */
+
+struct crew;
+
+struct member {
+    struct crew *crew;
+    const struct cli_node *node;
+    struct fabric *fabric; /* these two while others may tell it something; under the lock */
+    struct os_run *driver;
+    pthread_t thread;
+    bool started;
+    enum fabric_error error;
+};
+
+/*
+ * Threading: each member has a thread, the first one the caller's, and a fabric of its own. The
+ * first hears the signals and stays until the others have ended. `lock` guards what they share.
+ */
+struct crew {
+    pthread_mutex_t lock;
+    struct member members[CLI_MAX_NODES];
+    size_t count, ended;
+    char told[64]; /* what a signal was turned into; empty: none came */
+};
+
+static void tell_crew(struct crew *crew, size_t from, const char *json)
+{
+    pthread_mutex_lock(&crew->lock);
+    snprintf(crew->told, sizeof crew->told, "%s", json);
+    for (size_t i = from; i < crew->count; i++) {
+        if (crew->members[i].driver)
+            (void)os_run_tell(crew->members[i].driver, json);
+    }
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static bool is_member_done(void *context)
+{
+    const struct member *m = context;
+    struct crew *crew = m->crew;
+    if (!m->node->done(m->node->context))
+        return false;
+    if (m != &crew->members[0])
+        return true;
+    pthread_mutex_lock(&crew->lock);
+    const bool last = crew->ended == crew->count - 1;
+    pthread_mutex_unlock(&crew->lock);
+    return last;
+}
+
+static const char *signal_crew(void *context, enum os_run_signal number)
+{
+    const struct member *m = context;
+    (void)number;
+    const char *json = m->node->signal(m->node->context, (int)CLI_SIGNAL_INTERRUPT);
+    if (json)
+        tell_crew(m->crew, 1, json);
+    return json;
+}
+
+static void set_driver(struct member *m, struct fabric *f, struct os_run *driver)
+{
+    struct crew *crew = m->crew;
+    pthread_mutex_lock(&crew->lock);
+    m->fabric = f;
+    m->driver = driver;
+    if (driver && crew->told[0])
+        (void)os_run_tell(driver, crew->told);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+static void *run_member(void *context)
+{
+    struct member *m = context;
+    struct crew *crew = m->crew;
+    const bool first = m == &crew->members[0];
+    const struct os_run_init init = {
+        .program = m->node->program,
+        .config = m->node->config,
+        .config_length = m->node->config_length,
+        .sink = m->node->sink,
+        .done = is_member_done,
+        .signal = first ? signal_crew : NULL,
+        .context = m,
+    };
+    struct os_run *driver;
+    struct fabric *f = NULL;
+    m->error = fabric_for(m->node, &f);
+    if (!m->error)
+        m->error = os_run_start(f, &init, &driver);
+    if (!m->error) {
+        set_driver(m, f, driver);
+        m->error = error_of(os_run_until(driver, FABRIC_FOREVER));
+        set_driver(m, NULL, NULL);
+        os_run_stop(driver);
+    }
+    if (f)
+        fabric_destroy(f);
+    pthread_mutex_lock(&crew->lock);
+    crew->ended += !first;
+    if (!first && crew->members[0].fabric)
+        fabric_wake(crew->members[0].fabric); /* it may wait for this */
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+/* Signals are for the first. */
+static void start_thread(struct member *m)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    m->started = pthread_create(&m->thread, NULL, run_member, m) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (m->started)
+        return;
+    m->error = ERR_RESOURCES_EXHAUSTED;
+    pthread_mutex_lock(&m->crew->lock);
+    m->crew->ended++;
+    pthread_mutex_unlock(&m->crew->lock);
+}
+
+static enum fabric_error run_several(void *context, const struct cli_node *nodes, size_t count)
+{
+    struct crew *crew = calloc(1, sizeof *crew);
+    enum fabric_error error = FABRIC_OK;
+    (void)context;
+    if (!crew)
+        return ERR_RESOURCES_EXHAUSTED;
+    pthread_mutex_init(&crew->lock, NULL);
+    crew->count = count;
+    for (size_t i = 0; i < count; i++) {
+        crew->members[i] = (struct member){.crew = crew, .node = &nodes[i]};
+        if (i > 0)
+            start_thread(&crew->members[i]);
+    }
+    run_member(&crew->members[0]);
+    for (size_t i = 0; i < count; i++) {
+        if (crew->members[i].started)
+            pthread_join(crew->members[i].thread, NULL);
+        error = error ? error : crew->members[i].error;
+    }
+    pthread_mutex_destroy(&crew->lock);
+    free(crew);
     return error;
 }
 
@@ -300,6 +456,7 @@ int main(int argc, char **argv)
         .read_file = read_file,
         .write_file = write_file,
         .run = run,
+        .run_several = run_several,
         .log_level = log_level,
         .look = look,
         .notify = notify,

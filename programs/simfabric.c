@@ -10,51 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fabric_sim/simfabric/command.h"
+#include "programs/simfabric/make.h"
 #include "src/config/nearest.h"
-#include "src/scenario/files.h"
-#include "src/scenario/topology_read.h"
 
-static const char help[] =
-    "usage: simfabric COMMAND [--name NAME] ...\n"
-    "\n"
-    "  up FILE               bring up the fabric that FILE describes (the topology of a scenario)\n"
-    "     --foreground       stay, and end with Ctrl-C\n"
-    "     --seed N           numbers and chance come from N instead of the system\n"
-    "  exec --node NODE -- PROGRAM [ARGUMENT...]\n"
-    "                        run a program on a node, with the node's RDMA devices\n"
-    "  status                the ports of all nodes, and who uses them\n"
-    "  down                  end the fabric and remove what it made\n"
-    "  help                  this text\n"
-    "\n"
-    "  --name NAME           which fabric, where there are several (default: default)\n"
-    "\n"
-    "examples:\n"
-    "  simfabric up examples/pair.yaml\n"
-    "  simfabric exec --node n1 -- ibv_devinfo -v\n"
-    "  simfabric exec --node n1 -- ibv_rc_pingpong &\n"
-    "  simfabric exec --node n2 -- ibv_rc_pingpong 127.0.0.1\n"
-    "  simfabric down\n"
-    "\n"
-    "exit status: 0 done, 1 internal, 2 usage, 3 the topology, 4 no such fabric is up; of\n"
-    "exec: the program's own, 125 when it was not begun, 126 when it cannot run, 127 when it is "
-    "not found\n";
-
-struct words {
-    const char *command, *name, *node, *file;
-    uint64_t seed;
-    bool has_seed, foreground;
-    char **program;
-};
-
-static int usage(const char *what, const char *word)
+int words_usage(const char *what, const char *word)
 {
     fprintf(stderr, "simfabric: %s%s%s; see `simfabric help`\n", what, word ? " " : "",
             word ? word : "");
     return SIMFABRIC_USAGE;
 }
 
-static bool read_seed(const char *text, uint64_t *out)
+static bool read_whole(const char *text, uint64_t *out)
 {
     char *end;
     if (text[0] < '0' || text[0] > '9')
@@ -62,6 +28,17 @@ static bool read_seed(const char *text, uint64_t *out)
     errno = 0;
     *out = strtoull(text, &end, 10);
     return *end == '\0' && errno == 0;
+}
+
+static int read_size(const char *option, const char *text, unsigned long *out)
+{
+    uint64_t number = 0;
+    if (!read_whole(text, &number) || number == 0 || number > UINT32_MAX) {
+        fprintf(stderr, "simfabric: %s takes a whole number from 1, not '%s'\n", option, text);
+        return SIMFABRIC_USAGE;
+    }
+    *out = (unsigned long)number;
+    return SIMFABRIC_DONE;
 }
 
 /* The value of an option at argv[*i]: "--option VALUE" or "--option=VALUE", empty where it is left
@@ -78,24 +55,48 @@ static const char *value_of(const char *option, char **argv, int *i)
     return argv[*i + 1] ? argv[++*i] : "";
 }
 
+static const char *const options[] = {"--name",     "--node",  "--seed",   "--foreground",
+                                      "--attached", "--json",  "--pretty", "--format",
+                                      "--nodes",    "--radix", "--rails",  "--help"};
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+void option_names(FILE *out)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        fprintf(out, "%s%s", i ? " " : "", options[i]);
+}
+
 static int read_option(char **argv, int *i, struct words *out)
 {
-    static const char *const names[] = {"--name", "--node", "--seed", "--foreground", "--help"};
     const char *option = argv[*i], *value;
     if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
-        out->command = "help";
+        out->help = true;
     } else if (strcmp(option, "--foreground") == 0) {
         out->foreground = true;
+    } else if (strcmp(option, "--attached") == 0) {
+        out->attached = true;
+    } else if (strcmp(option, "--json") == 0 || strcmp(option, "-j") == 0) {
+        out->json = true;
+    } else if (strcmp(option, "--pretty") == 0 || strcmp(option, "-p") == 0) {
+        out->json = out->pretty = true;
+    } else if ((value = value_of("--format", argv, i))) {
+        out->format = value;
     } else if ((value = value_of("--name", argv, i))) {
         out->name = value;
     } else if ((value = value_of("--node", argv, i))) {
         out->node = value;
+    } else if ((value = value_of("--nodes", argv, i))) {
+        return read_size("--nodes", value, &out->nodes);
+    } else if ((value = value_of("--radix", argv, i))) {
+        return read_size("--radix", value, &out->radix);
+    } else if ((value = value_of("--rails", argv, i))) {
+        return read_size("--rails", value, &out->rails);
     } else if ((value = value_of("--seed", argv, i))) {
-        out->has_seed = read_seed(value, &out->seed);
+        out->has_seed = read_whole(value, &out->seed);
         if (!out->has_seed)
-            return usage("--seed takes a whole number below 2^64, not", value);
+            return words_usage("--seed takes a whole number below 2^64, not", value);
     } else {
-        const char *near = nearest_name(option, names, sizeof(names) / sizeof(names[0]));
+        const char *near = nearest_name(option, options, OPTIONS);
         fprintf(stderr, "simfabric: there is no option '%s'%s%s; see `simfabric help`\n", option,
                 near ? ": did you mean " : "", near ? near : "");
         return SIMFABRIC_USAGE;
@@ -105,21 +106,20 @@ static int read_option(char **argv, int *i, struct words *out)
 
 static int read_words(char **argv, struct words *out)
 {
+    out->arguments = argv; /* they are moved to the front */
     for (int i = 1; argv[i]; i++) {
         if (strcmp(argv[i], "--") == 0) {
             out->program = &argv[i + 1];
             break;
         }
-        if (argv[i][0] == '-') {
+        if (argv[i][0] == '-' && argv[i][1]) { /* "-" is a file */
             int status = read_option(argv, &i, out);
             if (status != SIMFABRIC_DONE)
                 return status;
         } else if (!out->command) {
             out->command = argv[i];
-        } else if (!out->file) {
-            out->file = argv[i];
         } else {
-            return usage("one word too many:", argv[i]);
+            out->arguments[out->count++] = argv[i];
         }
     }
     return SIMFABRIC_DONE;
@@ -137,56 +137,52 @@ static bool draw_seed(uint64_t *out)
 
 static int up(const struct instance *instance, const struct words *words)
 {
-    char detail[FILES_DETAIL];
-    struct text text = {0};
-    struct yaml_errors errors;
-    struct arena arena = {0};
-    struct simfabric_up command = {
-        .instance = instance, .seed = words->seed, .foreground = words->foreground};
-    if (!words->file)
-        return usage("up needs the file of a topology", NULL);
+    struct topology_file file;
+    struct simfabric_up command = {.instance = instance,
+                                   .seed = words->seed,
+                                   .foreground = words->foreground || words->attached,
+                                   .attached = words->attached};
+    if (words->count == 0)
+        return words_usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {
         simfabric_complain(ERR_INTERNAL, "the system gives no random number");
         return SIMFABRIC_INTERNAL;
     }
-    if (!file_read(words->file, &text, detail)) {
-        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
+    if (!topology_file_read(words->arguments[0], &file))
         return SIMFABRIC_CONFIG;
-    }
-    yaml_errors_init(&errors, words->file);
-    struct yaml_tree *tree = yaml_parse(text.data, text.length, &errors);
-    command.topology = tree ? topology_read(yaml_root(tree), &arena, &errors) : NULL;
-    for (size_t i = 0; i < errors.count; i++)
-        fprintf(stderr, "%s\n", errors.items[i].text);
-    int status = command.topology ? simfabric_up(&command) : SIMFABRIC_CONFIG;
-    yaml_tree_free(tree);
-    arena_free(&arena);
-    free(text.data);
+    command.topology = file.topology;
+    command.source = file.text.data;
+    command.source_length = file.text.length;
+    int status = simfabric_up(&command);
+    topology_file_free(&file);
     return status;
 }
 
-static int exec(const struct instance *instance, const struct words *words)
+static int down(const struct instance *instance, const struct words *words)
 {
-    char plugin[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", plugin, sizeof(plugin) - 1);
-    if (!words->node || !words->node[0])
-        return usage("exec needs --node NODE", NULL);
-    if (!words->program || !words->program[0])
-        return usage("exec needs a program after --", NULL);
-    if (words->file)
-        return usage("one word too many:", words->file);
-    if (length <= 0) {
-        simfabric_complain(ERR_INTERNAL, "/proc does not say where this program is");
-        return SIMFABRIC_EXEC_FAILED;
-    }
-    plugin[length] = '\0'; /* .../simfabric: the plug-in lies beside it */
-    return simfabric_exec(instance, words->node, plugin, words->program);
+    (void)words;
+    return simfabric_down(instance);
 }
+
+static const struct command {
+    const char *name;
+    int (*carry_out)(const struct instance *instance, const struct words *words);
+    size_t arguments; /* at most */
+} commands[] = {{"up", up, 1},
+                {"exec", words_exec, 0},
+                {"shell", words_shell, 0},
+                {"completion", words_completion, 1},
+                {"ctl", words_ctl, SIZE_MAX},
+                {"status", words_status, 0},
+                {"inspect", words_inspect, 1},
+                {"graph", words_graph, 0},
+                {"generate", words_generate, 1},
+                {"validate", words_validate, 1},
+                {"down", down, 0}};
 
 static int unknown(const char *command)
 {
-    static const char *const names[] = {"up", "exec", "status", "down", "help"};
-    const char *near = nearest_name(command, names, sizeof(names) / sizeof(names[0]));
+    const char *near = help_nearest(command);
     fprintf(stderr, "simfabric: there is no command '%s'%s%s; see `simfabric help`\n", command,
             near ? ": did you mean " : "", near ? near : "");
     return SIMFABRIC_USAGE;
@@ -194,18 +190,26 @@ static int unknown(const char *command)
 
 static int carry_out(const struct instance *instance, const struct words *words)
 {
-    if (strcmp(words->command, "exec") == 0)
-        return exec(instance, words);
-    if (words->program)
-        return usage("only exec takes a program after --", NULL);
-    if (strcmp(words->command, "up") == 0)
-        return up(instance, words);
-    bool status = strcmp(words->command, "status") == 0;
-    if (!status && strcmp(words->command, "down") != 0)
-        return unknown(words->command);
-    if (words->file)
-        return usage("one word too many:", words->file);
-    return status ? simfabric_status(instance) : simfabric_down(instance);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        const struct command *command = &commands[i];
+        if (strcmp(command->name, words->command) != 0)
+            continue;
+        if (words->program && command->carry_out != words_exec)
+            return words_usage("only exec takes a program after --", NULL);
+        if (words->count > command->arguments)
+            return words_usage("one word too many:", words->arguments[command->arguments]);
+        return command->carry_out(instance, words);
+    }
+    return unknown(words->command);
+}
+
+/* Of one command where one is named: "help ctl", "ctl --help". */
+static int help(const struct words *words)
+{
+    const char *command = words->command;
+    if (command && strcmp(command, "help") == 0)
+        command = words->count ? words->arguments[0] : NULL;
+    return help_print(command) ? SIMFABRIC_DONE : unknown(command);
 }
 
 /* What was printed has arrived, or the status says that it has not. */
@@ -224,13 +228,12 @@ int main(int argc, char **argv)
     int status = argc > 0 ? read_words(argv, &words) : SIMFABRIC_USAGE;
     if (status != SIMFABRIC_DONE)
         return status;
+    if (words.help || (words.command && strcmp(words.command, "help") == 0))
+        return flushed(help(&words));
     if (!words.command)
-        return usage("it needs a command", NULL);
-    if (strcmp(words.command, "help") == 0) {
-        fputs(help, stdout);
-        return flushed(SIMFABRIC_DONE);
-    }
+        return words_usage("it needs a command", NULL);
     if (!instance_at(&instance, words.name, getenv("XDG_RUNTIME_DIR")))
-        return usage("a name of a fabric has letters, digits, '-', '_' and '.', not", words.name);
+        return words_usage("a name of a fabric has letters, digits, '-', '_' and '.', not",
+                           words.name);
     return flushed(carry_out(&instance, &words));
 }

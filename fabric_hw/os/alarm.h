@@ -8,13 +8,18 @@
 #include <stdint.h>
 
 struct os_alarm { /* zero is not set */
-    uint64_t deadline, order;
     size_t place; /* in the heap, from 1; 0: not set */
     void (*due)(struct os_alarm *alarm);
 };
 
+/* What decides stands in the heap itself: alarms lie scattered in memory. */
+struct os_alarm_entry {
+    uint64_t deadline, order;
+    struct os_alarm *alarm;
+};
+
 struct os_alarms { /* zero is empty */
-    struct os_alarm **heap;
+    struct os_alarm_entry *heap;
     size_t count, capacity;
     uint64_t order;
 };

@@ -474,6 +474,7 @@ bool os_children_create(bool parent, struct remote_host *host)
                                  .wait = wait_for,
                                  .run = run};
     os_children_files(host);
+    os_children_self(host);
     return true;
 }
 

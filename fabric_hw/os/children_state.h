@@ -39,5 +39,7 @@ struct children {
 uint64_t os_children_now(void *context);
 /* Fills in the members of *host about files: children_file.c. */
 void os_children_files(struct remote_host *host);
+/* Those about this process: children_self.c. */
+void os_children_self(struct remote_host *host);
 
 #endif

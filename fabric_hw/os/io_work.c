@@ -37,10 +37,20 @@ static int open_flags(uint32_t flags)
     return out;
 }
 
+/* Of a block device O_EXCL asks whether the system uses it: mounted, swap, part of another one. */
+static int exclusion(const struct fabric_io *io)
+{
+    struct stat about;
+    return io->flags & FABRIC_IO_LOCK && !(io->flags & FABRIC_IO_CREATE) &&
+                   stat(io->path, &about) == 0 && S_ISBLK(about.st_mode)
+               ? O_EXCL
+               : 0;
+}
+
 static enum fabric_error open_file(struct os_request *request)
 {
     uint32_t flags = request->what.flags;
-    int fd = open(request->what.path, open_flags(flags), NEW_FILE);
+    int fd = open(request->what.path, open_flags(flags) | exclusion(&request->what), NEW_FILE);
     if (fd < 0)
         return os_io_error(errno);
     if (flags & FABRIC_IO_LOCK && flock(fd, LOCK_EX | LOCK_NB) < 0) {

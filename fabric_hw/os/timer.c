@@ -93,8 +93,8 @@ void os_timers_close(struct os_fabric *os)
             (void)os_timer_keep(os, event);
     }
     for (size_t i = 0; i < os->alarms.count; i++) {
-        if (os->alarms.heap[i]->due == on_due)
-            free(os->alarms.heap[i]);
+        if (os->alarms.heap[i].alarm->due == on_due)
+            free(os->alarms.heap[i].alarm);
     }
     os->alarms.count = 0;
     while (os->free_timers) {

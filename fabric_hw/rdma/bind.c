@@ -11,6 +11,7 @@
  * to take back. Before they begin anew the window rests. */
 #define BINDINGS_MAX 240
 #define LOOPBACK_TRIES 4
+#define LOOPBACK_PAUSE UINT64_C(1000000000) /* ns; meanwhile regions stand in for windows */
 
 /* ------------------------------------------------------------------ the store */
 
@@ -194,9 +195,11 @@ bool rdma_bind_ready(struct rdma_device *device)
     struct rdma_bind *bind = &device->bind;
     if (bind->ready)
         return true;
-    if (bind->outstanding > 0)
-        return false; /* it has failed, and its flushes are not all here */
+    if (bind->outstanding > 0 || rdma_clock(device->rdma) < bind->retry_at)
+        return false; /* it has failed, and its flushes are not all here; or it was just tried */
     bind->ready = (bind->qp || make(device)) && connect(device);
+    if (!bind->ready && !PLANTED(rdma_loopback_hammered))
+        bind->retry_at = rdma_clock(device->rdma) + LOOPBACK_PAUSE;
     return bind->ready;
 }
 

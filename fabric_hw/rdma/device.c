@@ -93,8 +93,7 @@ static void describe(struct rdma_device *device)
     to->max_srq = at_most(from->max_srq);
     to->max_ah = at_most(from->max_ah);
     to->max_mr_size = from->max_mr_size;
-    device->windows = (from->device_cap_flags & IBV_DEVICE_MEM_WINDOW) && from->max_mw > 0;
-    to->max_window_size = device->windows ? from->max_mr_size : 0;
+    to->max_window_size = from->max_mr_size; /* also where regions stand in: see lend.c */
     enum ibv_node_type node = device->context->device->node_type;
     to->iwarp =
         node == IBV_NODE_RNIC || device->context->device->transport_type == IBV_TRANSPORT_IWARP;
@@ -122,6 +121,18 @@ static void probe(struct rdma_device *device)
     device->attr.caps |= device->dc ? FABRIC_CAP_DC : 0;
     if (cq)
         calls->destroy_cq(cq);
+}
+
+/* Devices say that they have windows and mean those of type 2, which only queue pairs can bind. */
+static void probe_windows(struct rdma_device *device)
+{
+    const struct verbs_calls *calls = device->rdma->calls;
+    bool said = (device->limits.device_cap_flags & IBV_DEVICE_MEM_WINDOW) &&
+                device->limits.max_mw > 0 && !device->rdma->options.regions_only;
+    struct ibv_mw *mw = said ? calls->alloc_mw(device->pd, IBV_MW_TYPE_1) : NULL;
+    device->windows = mw != NULL;
+    if (mw)
+        calls->dealloc_mw(mw);
 }
 
 /* ------------------------------------------------------------------ open */
@@ -166,6 +177,7 @@ static enum fabric_error prepare(struct rdma_device *device)
     if (!rdma_async_watch(device) || !rdma_channel_watch(device))
         return ERR_RESOURCES_EXHAUSTED;
     probe(device);
+    probe_windows(device);
     return FABRIC_OK;
 }
 
@@ -285,6 +297,7 @@ void rdma_device_release(struct rdma_device *device)
     while (*link != device)
         link = &(*link)->next;
     *link = device->next;
+    rdma_rest_free(&device->rest);
     free(device->lkeys.entries);
     free(device->qp_nums.entries);
     free(device);

@@ -21,8 +21,9 @@ struct verbs_calls;
 
 struct rdma_options {
     const struct verbs_calls *calls; /* null: libibverbs itself */
-    bool busy_poll; /* fabric_poll looks into the completion queues until its deadline instead of
-                     * waiting for their descriptors: less latency for a whole core */
+    bool busy_poll;    /* fabric_poll looks into the completion queues until its deadline instead of
+                        * waiting for their descriptors: less latency for a whole core */
+    bool regions_only; /* lend regions, as on a device without memory windows of type 1 */
 };
 
 /* The context is a struct rdma_options, or null for the defaults; it is copied. */

@@ -92,7 +92,8 @@ struct rdma_window {
     struct rdma_object object;
     struct rdma_window *waiting; /* the next one that waits */
     struct rdma_mr *mr;
-    struct rdma_mw *mw;
+    struct rdma_mw *mw;  /* null: lent by a region */
+    struct ibv_mr *lent; /* that stands in for a window; null: by a window */
     uint64_t iova, length, cookie;
     uint32_t access;
     enum rdma_window_state state;
@@ -118,6 +119,7 @@ struct rdma_bind {
     struct rdma_cq cq;
     struct ibv_qp *qp; /* null until the first window */
     bool ready;        /* in RTS */
+    uint64_t retry_at; /* ns; until then it is not tried again */
     uint32_t outstanding;
     struct rdma_window *first, *last; /* that wait */
     struct rdma_mw *unused;
@@ -127,6 +129,16 @@ struct rdma_bind {
         uint64_t until;
     } burnt[16];
     uint32_t burnt_next;
+};
+
+/* Keys of regions that stood in for windows: see lend.c. */
+struct rdma_rest { /* zero is empty */
+    struct rdma_keys {
+        uint32_t *keys; /* 0: empty; at most half of them are not */
+        size_t count, capacity;
+    } young, old;
+    uint64_t since; /* ns; when the young one was begun */
+    size_t lent;    /* keys under way, whose place in the young one is reserved */
 };
 
 /* A device that was opened. */
@@ -149,6 +161,7 @@ struct rdma_device {
     struct ibv_device_attr limits;
     struct fabric_device_attr attr;
     struct rdma_bind bind;
+    struct rdma_rest rest;
 };
 
 struct rdma {
@@ -214,6 +227,13 @@ bool rdma_bind_ready(struct rdma_device *device);
 /* A request failed: what is under way is flushed, and then it is mended. */
 void rdma_bind_failed(struct rdma_device *device);
 void rdma_bind_close(struct rdma_device *device);
+
+/* ---- lend.c */
+/* Registers the range under a key of its own, window->lent; false when that is not possible. */
+bool rdma_lend(struct rdma_window *window);
+/* Deregisters it: nothing can use its key afterwards. */
+void rdma_lent_back(struct rdma_window *window);
+void rdma_rest_free(struct rdma_rest *rest);
 
 /* ---- window.c */
 /* The completion of a binding. */

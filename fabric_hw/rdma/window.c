@@ -4,7 +4,8 @@
  *
  * A window is bound to its range, which makes its key, and bound to nothing to take the key back
  * (vol. 1, chapter 10.6.7.2.1). Both pass through the device's queue pair in the order in which
- * they were asked for, as many at once as it holds.
+ * they were asked for, as many at once as it holds. Where nothing can be bound regions stand in for
+ * windows: see lend.c.
  */
 #include <stdlib.h>
 
@@ -21,7 +22,7 @@ static void push(struct rdma_window *window, enum fabric_event_type type, enum f
     event.u.window.cookie = window->cookie;
     event.u.window.error = error;
     if (type == FABRIC_EVENT_WINDOW_OPENED && !error)
-        event.u.window.rkey = window->mw->mw->rkey;
+        event.u.window.rkey = window->lent ? window->lent->rkey : window->mw->mw->rkey;
     os_push(window->object.device->rdma->f, &event);
 }
 
@@ -93,8 +94,18 @@ static int post(struct rdma_window *window)
     return device->rdma->calls->bind_mw(device->bind.qp, window->mw->mw, &bind);
 }
 
-/* Nothing can be bound: what was to be opened is refused; what was to be taken back goes back to
- * the device, which ends its key as well. */
+/* True when a region stands in for it. */
+static bool lend(struct rdma_window *window)
+{
+    if (!rdma_lend(window))
+        return false;
+    window->state = RDMA_WINDOW_OPEN;
+    push(window, FABRIC_EVENT_WINDOW_OPENED, FABRIC_OK);
+    return true;
+}
+
+/* Nothing can be bound: what was to be opened is lent by a region; what was to be taken back goes
+ * back to the device, which ends its key as well. */
 static void give_up(struct rdma_device *device)
 {
     struct rdma_bind *bind = &device->bind;
@@ -103,6 +114,9 @@ static void give_up(struct rdma_device *device)
         wait_no_more(window);
         if (window->state == RDMA_WINDOW_WAITS) {
             rdma_mw_put(device, window->mw);
+            window->mw = NULL;
+            if (lend(window))
+                continue;
             push(window, FABRIC_EVENT_WINDOW_OPENED, ERR_RESOURCES_EXHAUSTED);
         } else {
             rdma_mw_burn(device, window->mw);
@@ -140,7 +154,10 @@ static void run(struct rdma_device *device)
 
 static void taken_back(struct rdma_window *window)
 {
-    rdma_mw_put(window->object.device, window->mw);
+    if (window->lent)
+        rdma_lent_back(window);
+    else
+        rdma_mw_put(window->object.device, window->mw);
     push(window, FABRIC_EVENT_WINDOW_REVOKED, FABRIC_OK);
     end(window);
 }
@@ -202,13 +219,26 @@ static enum fabric_error check(const struct rdma_mr *mr, uint64_t iova, uint64_t
     const struct rdma_device *device = mr->object.device;
     if (!mr->mr)
         return ERR_DEVICE_REMOVED;
-    if (!device->windows)
-        return ERR_NOT_SUPPORTED;
     if (iova < mr->iova || iova - mr->iova >= mr->length || length > mr->length - (iova - mr->iova))
         return ERR_INVALID_ARGUMENT;
     if (access & FABRIC_ACCESS_REMOTE_WRITE && !(mr->access & FABRIC_ACCESS_LOCAL_WRITE))
         return ERR_INVALID_ARGUMENT;
     return length > device->attr.max_window_size ? ERR_INVALID_ARGUMENT : FABRIC_OK;
+}
+
+/* Binds it, or lets a region stand in for it; false when neither is possible. */
+static bool open_window(struct rdma_window *window)
+{
+    struct rdma_device *device = window->object.device;
+    struct rdma_bind *bind = &device->bind;
+    if (!device->windows || (bind->outstanding == 0 && !rdma_bind_ready(device)))
+        return lend(window);
+    window->mw = rdma_mw_take(device);
+    if (!window->mw)
+        return false;
+    wait(window, RDMA_WINDOW_WAITS);
+    run(device);
+    return true;
 }
 
 enum fabric_error rdma_window_open(struct fabric *f, fabric_mr handle, uint64_t iova,
@@ -220,27 +250,23 @@ enum fabric_error rdma_window_open(struct fabric *f, fabric_mr handle, uint64_t 
     enum fabric_error error = check(mr, iova, length, access);
     if (error)
         return error;
-    if (device->bind.outstanding == 0 && !rdma_bind_ready(device))
-        return ERR_RESOURCES_EXHAUSTED;
     struct rdma_window *window = calloc(1, sizeof(*window));
-    struct rdma_mw *mw = window ? rdma_mw_take(device) : NULL;
-    if (!mw || !rdma_object_add(&window->object, RDMA_WINDOW, device)) {
-        if (mw)
-            rdma_mw_put(device, mw);
+    if (!window || !rdma_object_add(&window->object, RDMA_WINDOW, device)) {
         free(window);
         return ERR_RESOURCES_EXHAUSTED;
     }
     window->mr = mr;
-    window->mw = mw;
     window->iova = iova;
     window->length = length;
     window->access = access;
     window->cookie = cookie;
     mr->windows++;
     out->id = window->object.id;
-    wait(window, RDMA_WINDOW_WAITS);
-    run(device);
-    return FABRIC_OK;
+    if (open_window(window))
+        return FABRIC_OK;
+    out->id = 0;
+    end(window);
+    return ERR_RESOURCES_EXHAUSTED;
 }
 
 enum fabric_error rdma_window_revoke(struct fabric *f, fabric_window handle)
@@ -255,7 +281,7 @@ enum fabric_error rdma_window_revoke(struct fabric *f, fabric_window handle)
     } else if (window->state == RDMA_WINDOW_WAITS) {
         wait_no_more(window);
         taken_back(window);
-    } else if (window->state == RDMA_WINDOW_OPEN && PLANTED(rdma_revoked_early)) {
+    } else if (window->lent || (window->state == RDMA_WINDOW_OPEN && PLANTED(rdma_revoked_early))) {
         taken_back(window);
     } else if (window->state == RDMA_WINDOW_OPEN) {
         wait(window, RDMA_WINDOW_LEAVES);
@@ -276,6 +302,8 @@ static bool settle(struct rdma_window *window)
     if (window->mw)
         rdma_mw_burn(device, window->mw);
     window->mw = NULL;
+    if (window->lent)
+        rdma_lent_back(window);
     if (window->revoked)
         push(window, FABRIC_EVENT_WINDOW_REVOKED, FABRIC_OK);
     else if (opening)

@@ -34,13 +34,15 @@ const char *arrive_queue_pair(const struct qp_state *qp, const struct path_state
                               const struct port_info *info, const struct packet *packet)
 {
     uint8_t kind = rules_opcode(packet->opcode)->kind;
-    assert(path->transport <= BTH_UC || path->transport == BTH_UD || path->transport == BTH_DC);
+    assert(path->transport != BTH_RD && path->transport <= BTH_DC);
     bool response = kind == RULES_RESPONSE;
     if (qp->attr.port_num != info->port_num && !PLANTED(hca_port_unchecked))
         return "port";
     if (path->transport != (packet->opcode & 0xe0))
         return "transport";
-    if (qp->type == HCA_QP_DCI ? !response : (qp->type == HCA_QP_DCT && response))
+    if ((qp->type == HCA_QP_DCI || qp->type == HCA_QP_XRC_INI) && !response)
+        return "direction";
+    if ((qp->type == HCA_QP_DCT || qp->type == HCA_QP_XRC_TGT) && response)
         return "direction";
     if (qp->type == HCA_QP_UD && kind != RULES_SEND)
         return "opcode";

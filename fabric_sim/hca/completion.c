@@ -38,7 +38,10 @@ struct hca_wc completion_of_message(const struct packet *last, bool write, uint3
                            .opcode = write ? HCA_WC_RECV_RDMA_WITH_IMM : HCA_WC_RECV,
                            .byte_len = length,
                            .with_imm = op->imm,
-                           .imm = op->imm ? last->imm : 0,
+                           .with_inv = op->ieth,
+                           .imm = op->imm    ? last->imm
+                                  : op->ieth ? last->rkey
+                                             : 0,
                            .src_qp = last->src_qp,
                            .slid = last->slid,
                            .sl = last->sl};

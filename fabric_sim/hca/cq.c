@@ -79,7 +79,9 @@ void cq_push_recv(struct qp_context *ctx, const struct recv_wqe *recv, struct hc
                   bool solicited)
 {
     completion_name_receive(wc, ctx->qp, recv);
-    cq_push(ctx->hca, ctx->qp->recv_cq, wc, ctx->qp->slot.id, ctx->qp->rq.tail, solicited);
+    uint32_t cq = context_recv_cq(ctx);
+    if (cq) /* else it went with the shared queue of XRC, and so did the receive */
+        cq_push(ctx->hca, cq, wc, ctx->qp->slot.id, ctx->qp->rq.tail, solicited);
 }
 
 enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t context, hca_cq *out)

@@ -166,10 +166,15 @@ void *key_host(const struct key_state *key, uint64_t addr);
 /* Whether what was found by `value` earlier is still that key. */
 static inline bool key_lives(const struct key_state *key, uint32_t value)
 {
-    return key->slot.id && key->key == value;
+    return key->slot.id && key->key == value && !key->unbound;
 }
+struct key_state *key_take(struct hca *hca, const struct pd_state *pd); /* null: no room */
+/* The window of a program, if it is bound: no access through its key any more. */
+void key_unbind(struct hca *hca, struct key_state *window);
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access);
+bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,
+                   uint32_t length, uint32_t access);
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                   uint32_t access);
 bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
@@ -177,6 +182,12 @@ bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t
 void payload_give_back(struct hca *hca, struct payload *payload); /* detaches, then unrefs */
 void windows_end_revoking(struct hca *hca);                       /* each with its event */
 void windows_cancel(struct hca *hca); /* without events: the device is being destroyed */
+
+/* ---- window.c: windows of programs */
+/* A request that sends nothing: binds or invalidates. */
+enum fabric_wc_status window_execute(struct qp_context *ctx, const struct send_wqe *wqe);
+/* False: no window of type 2 of this queue pair has that key. */
+bool window_invalidate(struct qp_context *ctx, uint32_t rkey);
 
 /* ---- reach.c: bytes of a key that was checked. False: they are out of reach, and the responder is
  * silent. */
@@ -193,6 +204,20 @@ struct qp_context *dcr_context(const struct hca *hca, uint32_t number); /* index
 void dc_request(struct qp_context *target, struct hca_port *port, struct packet *packet);
 void dc_drop_all(struct qp_context *target);
 struct packet *dc_disconnect(struct qp_context *ctx);
+
+/* ---- xrc.c */
+/* Whether a request to a target is for a receive queue of its domain, which is then the one that is
+ * served; false: the requester has been told. */
+bool xrc_enter(struct qp_context *ctx, const struct packet *packet);
+void xrc_leave(struct hca *hca, const struct srq_state *srq); /* of a queue that is destroyed */
+/* The queue that receives are taken from; null: there is none, or it was destroyed. */
+struct srq_state *context_srq(const struct qp_context *ctx);
+uint32_t context_recv_cq(const struct qp_context *ctx); /* id; 0: gone with the queue */
+/* The domain that keys are judged by: an XRC request is of the domain of its queue. */
+static inline uint32_t context_pd(const struct qp_context *ctx)
+{
+    return ctx->qp->type == HCA_QP_XRC_TGT ? ctx->rsp->pd : ctx->qp->pd;
+}
 
 /* ---- uc.c */
 struct packet *uc_next(struct qp_context *ctx);

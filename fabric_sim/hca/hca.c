@@ -70,7 +70,7 @@ struct hca *hca_create(struct net *net, const struct hca_init *init)
     device->node_guid = net_node_guid(init->node);
     device->sys_image_guid =
         init->sys_image_guid ? init->sys_image_guid : net_node_guid(init->node);
-    device->key_scramble = scramble_make(sim_random(hca->sim), 32);
+    device->key_scramble = scramble_make(sim_random(hca->sim), 24);
     uint64_t qpns = sim_random(hca->sim);
     device->qpn_scramble = scramble_make(hca->profile->qpn_counts ? 0 : qpns, 24);
     init_ports(hca);

@@ -39,6 +39,9 @@ typedef struct {
 } hca_srq;
 typedef struct {
     uint32_t id;
+} hca_xrcd;
+typedef struct {
+    uint32_t id;
 } hca_qp;
 typedef struct {
     uint32_t id;
@@ -189,9 +192,20 @@ void hca_mw_revoke(struct hca *hca, hca_mw mw);
 /* Whether the window grants what it was opened for (as it does at first): one whose user was not
  * told yet does not. */
 void hca_mw_grant(struct hca *hca, hca_mw mw, bool grants);
-/* Ends a window at once and without an event, also one being revoked: for the teardown of a program
- * whose queue pairs are gone, so that no peer has a way to it. */
+/* Ends a window at once and without an event, also one being revoked or one that is bound: for the
+ * teardown of a program whose queue pairs are gone, so that no peer has a way to it, and for
+ * deallocation. */
 void hca_mw_end(struct hca *hca, hca_mw mw);
+
+enum hca_mw_type { /* values of ibv_mw_type */
+                   HCA_MW_TYPE_1 = 1,
+                   HCA_MW_TYPE_2 = 2, /* 2B: bound to one queue pair (vol. 1, chapter 10.6.7.2.3) */
+};
+/* A window that a program binds by work requests (HCA_WR_BIND_MW). *rkey is no key yet: its upper
+ * 24 bits are those of every key that the window will have. Errors: invalid_argument (type),
+ * resources_exhausted. The domain has a user until hca_mw_end. */
+enum fabric_error hca_mw_alloc(struct hca *hca, hca_pd pd, enum hca_mw_type type, uint64_t context,
+                               hca_mw *out, uint32_t *rkey);
 
 /* ------------------------------------------------------------------ completion queues */
 
@@ -203,6 +217,8 @@ enum hca_wc_opcode { /* the first five are those of fabric_wc_opcode */
                      HCA_WC_RECV_RDMA_WITH_IMM,
                      HCA_WC_COMP_SWAP,
                      HCA_WC_FETCH_ADD,
+                     HCA_WC_BIND_MW,
+                     HCA_WC_LOCAL_INV,
 };
 
 /* With a status other than SUCCESS only wr_id, qp, qp_num, status, vendor_err, is_send, context and
@@ -214,15 +230,15 @@ struct hca_wc {
     hca_qp qp;
     uint32_t qp_num;
     uint32_t vendor_err;
-    uint32_t byte_len; /* receives, READs, atomics; UD receives count the 40 bytes of the GRH */
-    uint32_t imm;
+    uint32_t byte_len;   /* receives, READs, atomics; UD receives count the 40 bytes of the GRH */
+    uint32_t imm;        /* with_inv: the key that is not valid any more */
     uint32_t src_qp;     /* UD, DC */
     uint16_t slid;       /* UD */
     uint16_t pkey_index; /* UD */
     uint8_t sl, dlid_path_bits;
     uint8_t status; /* enum fabric_wc_status */
     uint8_t opcode; /* enum hca_wc_opcode */
-    bool is_send, with_imm, with_grh;
+    bool is_send, with_imm, with_grh, with_inv;
 };
 
 /* A completion without room raises CQ_ERR, once, and is lost; from then on the CQ takes nothing,
@@ -247,8 +263,8 @@ enum hca_qp_type {
     HCA_QP_RC,
     HCA_QP_UC,
     HCA_QP_UD,
-    HCA_QP_XRC_INI, /* not offered */
-    HCA_QP_XRC_TGT, /* not offered */
+    HCA_QP_XRC_INI, /* sends to shared receive queues of other nodes, by their number */
+    HCA_QP_XRC_TGT, /* receives for those of its domain */
     HCA_QP_DCI,
     HCA_QP_DCT,
 };
@@ -258,6 +274,7 @@ struct hca_qp_init {
     hca_pd pd;
     hca_cq send_cq, recv_cq; /* a DCT has no send side: ignored, a DCI no receive side */
     hca_srq srq;             /* id 0: own receive queue; DCT requires one */
+    hca_xrcd xrcd;           /* XRC_TGT alone, which has neither pd nor completion queues */
     uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
     uint32_t max_inline;
     bool sq_sig_all;
@@ -352,6 +369,9 @@ enum hca_wr_opcode { /* the first five are those of fabric_wr_opcode */
                      HCA_WR_RDMA_READ,
                      HCA_WR_ATOMIC_CMP_AND_SWP,
                      HCA_WR_ATOMIC_FETCH_AND_ADD,
+                     HCA_WR_SEND_WITH_INV, /* RC; the peer's window in rkey */
+                     HCA_WR_BIND_MW,       /* RC, UC; no packet */
+                     HCA_WR_LOCAL_INV,     /* RC, UC; no packet; the window of type 2 in rkey */
 };
 
 enum hca_send_flag { /* values of fabric_send_flag */
@@ -359,6 +379,17 @@ enum hca_send_flag { /* values of fabric_send_flag */
                      HCA_SEND_SIGNALED = 2,
                      HCA_SEND_SOLICITED = 4,
                      HCA_SEND_INLINE = 8,
+};
+
+/* BIND_MW: gives the window `mw` the range [addr, addr + length) of the region of `lkey`, under the
+ * key of the request's rkey; a length of 0 takes it from a window of type 1. Access is a set of the
+ * REMOTE_ bits. What must hold is stated at vol. 1, chapter 10.6.7.2: one domain, a region that
+ * allows binding, a key that differs from the window's in its low 8 bits alone, type 2 unbound.
+ * Else MW_BIND_ERR. */
+struct hca_bind {
+    hca_mw mw;
+    uint32_t lkey, access;
+    uint64_t addr, length;
 };
 
 struct hca_send_wr {
@@ -372,9 +403,10 @@ struct hca_send_wr {
     uint32_t rkey;
     uint64_t compare_add, swap; /* atomics, 8 bytes */
     hca_ah ah;                  /* UD, DCI */
-    uint32_t dest_qp;           /* UD: its number; DCI: the target's number */
+    uint32_t dest_qp;           /* UD: its number; DCI: the target's; XRC_INI: the SRQ's */
     uint32_t qkey;              /* UD; bit 31 set: the queue pair's own (vol. 1, 10.2.5) */
     uint64_t dc_access_key;     /* DCI */
+    struct hca_bind bind;       /* BIND_MW */
 };
 
 struct hca_recv_wr {
@@ -395,11 +427,22 @@ void hca_doorbells(struct hca *hca);
 
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,
                                  uint64_t context, hca_srq *out);
+/* Extended reliable connection (vol. 1, annex A14). A domain joins targets and shared receive
+ * queues; resources_exhausted. */
+enum fabric_error hca_xrcd_alloc(struct hca *hca, hca_xrcd *out);
+/* invalid_argument while something is in it. */
+enum fabric_error hca_xrcd_dealloc(struct hca *hca, hca_xrcd xrcd);
+/* A shared receive queue that the targets of the domain take receives from, for requests that carry
+ * its number. These complete in `cq`; memory keys are judged by `pd`. Errors as above. */
+enum fabric_error hca_srq_create_xrc(struct hca *hca, hca_pd pd, hca_xrcd xrcd, hca_cq cq,
+                                     uint32_t max_wr, uint32_t max_sge, uint64_t context,
+                                     hca_srq *out);
 /* invalid_argument while a queue pair uses it. Receives not consumed never complete. */
 enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq srq);
 struct hca_srq_info {
     uint32_t max_wr, max_sge;
-    uint32_t limit; /* 0: not armed */
+    uint32_t limit;  /* 0: not armed */
+    uint32_t number; /* 24 bits: what XRC requests name it by */
 };
 void hca_srq_query(const struct hca *hca, hca_srq srq, struct hca_srq_info *out);
 /* One SRQ_LIMIT_REACHED event when fewer than limit receives are left; 0 disarms. */

@@ -16,11 +16,12 @@ uint16_t header_wire_bytes(const struct packet *packet, bool ethernet)
         bytes += 8 + (packet->is_global ? 40u : 0u) + 2; /* LRH, GRH, VCRC */
     bytes += op->reth ? 16u : 0u;
     bytes += op->aeth ? 4u : 0u;
-    bytes += op->imm ? 4u : 0u;
+    bytes += op->imm || op->ieth ? 4u : 0u;
     bytes += op->atomic_eth ? 28u : 0u;
     bytes += op->atomic_ack_eth ? 8u : 0u;
     bytes += (packet->opcode & 0xe0) == BTH_UD ? 8u : 0u;
     bytes += (packet->opcode & 0xe0) == BTH_DC ? 16u : 0u;
+    bytes += (packet->opcode & 0xe0) == BTH_XRC && op->kind != RULES_RESPONSE ? 4u : 0u;
     assert(bytes <= UINT16_MAX);
     return (uint16_t)bytes;
 }
@@ -63,6 +64,8 @@ uint8_t header_operation(enum hca_wr_opcode opcode, bool first, bool last)
     bool imm = opcode == HCA_WR_SEND_WITH_IMM || opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
     uint8_t base = write ? BTH_WRITE_FIRST : BTH_SEND_FIRST;
     assert(!rules_is_read_or_atomic(opcode));
+    if (opcode == HCA_WR_SEND_WITH_INV && last)
+        return first ? BTH_SEND_ONLY_INV : BTH_SEND_LAST_INV;
     if (first && last)
         return (uint8_t)(base + (imm ? 5 : 4));
     if (first)

@@ -17,13 +17,19 @@ void *key_host(const struct key_state *key, uint64_t addr)
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access)
 {
-    return keys_remote(&ctx->hca->state, ctx->qp, rkey, addr, length, access) != NULL;
+    return key_remote_of(ctx, context_pd(ctx), rkey, addr, length, access);
+}
+
+bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,
+                   uint32_t length, uint32_t access)
+{
+    return keys_remote(&ctx->hca->state, ctx->qp, pd, rkey, addr, length, access) != NULL;
 }
 
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                   uint32_t access)
 {
-    return keys_all_local(&ctx->hca->state, ctx->qp, sges, count, access);
+    return keys_all_local(&ctx->hca->state, context_pd(ctx), sges, count, access);
 }
 
 bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
@@ -39,7 +45,7 @@ bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t
             part = length;
         struct hca_sge piece = {sges[i].addr + offset, part, sges[i].lkey};
         const struct key_state *key =
-            keys_local(&ctx->hca->state, ctx->qp, &piece, HCA_ACCESS_LOCAL_WRITE);
+            keys_local(&ctx->hca->state, context_pd(ctx), &piece, HCA_ACCESS_LOCAL_WRITE);
         if (!key)
             return false;
         if (!memory_write(ctx, key, piece.addr, bytes, part))
@@ -97,18 +103,30 @@ static void abandon_landing(struct hca *hca, uint32_t key)
         }
 }
 
-static void key_end(struct hca *hca, struct key_state *state)
+/* Nothing that is under way reaches memory through it any more. */
+static void key_quiet(struct hca *hca, const struct key_state *state)
 {
     abandon_landing(hca, state->key);
-    bool copied = state->owner != 0;
-    const uint8_t *host = key_host(state, state->iova);
-    uint64_t length = state->length;
-    state_key_end(&hca->state, state, sim_now(hca->sim));
-    if (!copied)
-        detach_range(hca, host, length);
+    if (state->owner == 0)
+        detach_range(hca, key_host(state, state->iova), state->length);
 }
 
-static struct key_state *key_take(struct hca *hca, struct pd_state *pd)
+static void key_end(struct hca *hca, struct key_state *state)
+{
+    key_quiet(hca, state);
+    state_key_end(&hca->state, state, sim_now(hca->sim));
+}
+
+void key_unbind(struct hca *hca, struct key_state *window)
+{
+    assert(window->kind == KEY_MW && window->type);
+    if (window->unbound)
+        return;
+    key_quiet(hca, window);
+    state_key_unbind(&hca->state, window);
+}
+
+struct key_state *key_take(struct hca *hca, const struct pd_state *pd)
 {
     struct key_state *state = state_key_take(&hca->state, sim_now(hca->sim));
     if (state)

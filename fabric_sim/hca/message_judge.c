@@ -23,6 +23,8 @@ static bool requester_idle(const struct message *m)
     const struct requester *req = m->from.req;
     if (qp->type != HCA_QP_RC && qp->type != HCA_QP_UC && qp->type != HCA_QP_UD)
         return false;
+    if (rules_is_local(m->wqe->opcode) || m->wqe->opcode == HCA_WR_SEND_WITH_INV)
+        return false; /* what changes keys is for the engine that knows who uses them */
     if (qp->state != FABRIC_QPS_RTS && !PLANTED(message_sqd_begins))
         return false;
     bool quiet = req->una_psn == req->next_psn && req->tx == qp->sq_tail && req->reads == 0;
@@ -58,6 +60,9 @@ static uint8_t first_operation(const struct message *m)
     case HCA_WR_SEND_WITH_IMM:
     case HCA_WR_RDMA_WRITE:
     case HCA_WR_RDMA_WRITE_WITH_IMM:
+    case HCA_WR_SEND_WITH_INV:
+    case HCA_WR_BIND_MW:
+    case HCA_WR_LOCAL_INV:
         break;
     }
     return header_operation(m->wqe->opcode, true, m->span == 1);
@@ -139,8 +144,8 @@ static bool remote_granted(struct message *m, uint32_t length, uint32_t access)
         return true;
     if (!(m->to.qp->attr.access & access) && !PLANTED(message_qp_access_unchecked))
         return false;
-    m->remote =
-        keys_remote(m->to.state, m->to.qp, m->wqe->rkey, m->wqe->remote_addr, length, access);
+    m->remote = keys_remote(m->to.state, m->to.qp, m->to.qp->pd, m->wqe->rkey, m->wqe->remote_addr,
+                            length, access);
     return m->remote != NULL;
 }
 
@@ -208,7 +213,7 @@ static bool receivable(struct message *m)
         needed += GRH_BYTES;
     if (needed > m->recv.length)
         return false;
-    return needed == 0 || keys_all_local(m->to.state, m->to.qp, m->recv.sges, m->recv.sge_count,
+    return needed == 0 || keys_all_local(m->to.state, m->to.qp->pd, m->recv.sges, m->recv.sge_count,
                                          HCA_ACCESS_LOCAL_WRITE);
 }
 
@@ -216,7 +221,7 @@ static bool local_allowed(const struct message *m)
 {
     bool reads = rules_is_read_or_atomic(m->wqe->opcode);
     return (m->wqe->flags & HCA_SEND_INLINE) || PLANTED(message_local_unchecked) ||
-           keys_all_local(m->from.state, m->from.qp, send_wqe_sges(m->wqe), m->wqe->sge_count,
+           keys_all_local(m->from.state, m->from.qp->pd, send_wqe_sges(m->wqe), m->wqe->sge_count,
                           reads ? HCA_ACCESS_LOCAL_WRITE : 0);
 }
 

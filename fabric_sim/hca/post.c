@@ -104,6 +104,7 @@ enum fabric_error hca_srq_destroy(struct hca *hca, hca_srq handle)
     struct pd_state *pd = table_find(&hca->state.arena, &hca->state.device->pds, srq->pd);
     assert(pd && pd->users > 0);
     pd->users--;
+    xrc_leave(hca, srq);
     recv_ring_drop(&hca->state.arena, &srq->rq);
     table_put(&hca->state.arena, &hca->state.device->srqs, handle.id);
     return FABRIC_OK;
@@ -113,7 +114,8 @@ void hca_srq_query(const struct hca *hca, hca_srq handle, struct hca_srq_info *o
 {
     const struct srq_state *srq = srq_find(hca, handle);
     assert(out);
-    *out = (struct hca_srq_info){srq->rq.limit, srq->rq.max_sge, srq->srq_limit};
+    *out = (struct hca_srq_info){srq->rq.limit, srq->rq.max_sge, srq->srq_limit,
+                                 state_srq_number(&hca->state, srq)};
 }
 
 enum fabric_error hca_srq_set_limit(struct hca *hca, hca_srq handle, uint32_t limit)

@@ -141,10 +141,9 @@ static void srq_taken(struct hca *hca, struct srq_state *srq)
 bool qp_take_recv(struct qp_context *ctx, struct recv_wqe *out)
 {
     struct hca *hca = ctx->hca;
-    if (!ctx->qp->srq)
+    struct srq_state *srq = context_srq(ctx);
+    if (!srq)
         return ctx->qp->rq.ring && recv_ring_take(&hca->state.arena, &ctx->qp->rq, out);
-    struct srq_state *srq = table_find(&hca->state.arena, &hca->state.device->srqs, ctx->qp->srq);
-    assert(srq);
     if (!recv_ring_take(&hca->state.arena, &srq->rq, out))
         return false;
     srq_taken(hca, srq);
@@ -154,8 +153,7 @@ bool qp_take_recv(struct qp_context *ctx, struct recv_wqe *out)
 uint32_t qp_next_recv_length(const struct qp_context *ctx)
 {
     const struct hca *hca = ctx->hca;
-    const struct srq_state *srq =
-        ctx->qp->srq ? table_find(&hca->state.arena, &hca->state.device->srqs, ctx->qp->srq) : NULL;
+    const struct srq_state *srq = context_srq(ctx);
     const struct recv_ring *rq = srq ? &srq->rq : &ctx->qp->rq;
     return recv_ring_next_length(&hca->state.arena, rq);
 }
@@ -173,14 +171,17 @@ static bool overran(const struct hca *hca, uint32_t id)
     return cq && cq->overrun;
 }
 
+static bool is_xrc(uint32_t type)
+{
+    return type == HCA_QP_XRC_INI || type == HCA_QP_XRC_TGT;
+}
+
 static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_init *init)
 {
     const struct hca_profile *limits = hca->profile;
     bool dc = init->type == HCA_QP_DCI || init->type == HCA_QP_DCT;
     if (dc && (!hca_has(hca, FABRIC_CAP_DC) || PLANTED(hca_dc_refused)))
         return ERR_DC_UNSUPPORTED;
-    if (init->type == HCA_QP_XRC_INI || init->type == HCA_QP_XRC_TGT)
-        return ERR_NOT_SUPPORTED;
     if (init->max_send_wr > limits->max_qp_wr || init->max_recv_wr > limits->max_qp_wr ||
         init->max_send_sge > limits->max_sge || init->max_recv_sge > limits->max_sge ||
         init->max_inline > limits->max_inline)
@@ -190,6 +191,8 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
         return ERR_INVALID_ARGUMENT;
     if (init->type == HCA_QP_DCT && !init->srq.id && !PLANTED(hca_dct_without_srq))
         return ERR_INVALID_ARGUMENT;
+    if (is_xrc(init->type) && init->srq.id)
+        return ERR_INVALID_ARGUMENT;
     return FABRIC_OK;
 }
 
@@ -197,9 +200,13 @@ static enum fabric_error check_init(const struct hca *hca, const struct hca_qp_i
 static void use(struct hca *hca, const struct qp_state *qp, uint32_t by)
 {
     struct pd_state *pd = table_find(&hca->state.arena, &hca->state.device->pds, qp->pd);
+    struct xrcd_state *xrcd = table_find(&hca->state.arena, &hca->state.device->xrcds, qp->xrcd);
     struct cq_state *send_cq = cq_find(hca, qp->send_cq), *recv_cq = cq_find(hca, qp->recv_cq);
-    assert(pd);
-    pd->users += by;
+    assert(qp->type == HCA_QP_XRC_TGT ? xrcd != NULL : pd != NULL);
+    if (pd)
+        pd->users += by;
+    if (xrcd)
+        xrcd->users += by;
     if (send_cq)
         send_cq->users += by;
     if (recv_cq)
@@ -214,20 +221,20 @@ static void use(struct hca *hca, const struct qp_state *qp, uint32_t by)
 static bool make_queues(struct hca *hca, struct qp_state *qp, const struct hca_qp_init *init)
 {
     struct hca_arena *arena = &hca->state.arena;
-    bool sends = init->type != HCA_QP_DCT;
-    bool receives = init->type != HCA_QP_DCI && !init->srq.id;
+    bool sends = init->type != HCA_QP_DCT && init->type != HCA_QP_XRC_TGT;
+    bool receives = init->type != HCA_QP_DCI && !is_xrc(init->type);
     if (sends) {
         assert(cq_find(hca, init->send_cq.id));
         qp->send_cq = init->send_cq.id;
         if (!send_ring_init(arena, qp, init))
             return false;
     }
-    if (init->type != HCA_QP_DCI) {
+    if (receives) {
         assert(cq_find(hca, init->recv_cq.id));
         qp->recv_cq = init->recv_cq.id;
         qp->srq = init->srq.id;
     }
-    if (receives && init->max_recv_wr &&
+    if (receives && !init->srq.id && init->max_recv_wr &&
         !recv_ring_init(arena, &qp->rq, init->max_recv_wr,
                         init->max_recv_sge ? init->max_recv_sge : 1))
         return false;
@@ -296,6 +303,9 @@ static uint8_t transport_of(enum hca_qp_type type)
         return BTH_UC;
     case HCA_QP_UD:
         return BTH_UD;
+    case HCA_QP_XRC_INI:
+    case HCA_QP_XRC_TGT:
+        return BTH_XRC;
     default:
         return BTH_DC;
     }
@@ -314,7 +324,8 @@ enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init,
         return ERR_RESOURCES_EXHAUSTED;
     qp->type = (uint8_t)init->type;
     qp->sq_sig_all = init->sq_sig_all;
-    qp->pd = init->pd.id;
+    qp->pd = init->type == HCA_QP_XRC_TGT ? 0 : init->pd.id;
+    qp->xrcd = init->type == HCA_QP_XRC_TGT ? init->xrcd.id : 0;
     qp->dc_access_key = init->dc_access_key;
     qp->context = init->context;
     if (!make_queues(hca, qp, init)) {

@@ -25,7 +25,8 @@ static enum fabric_error check_send(const struct qp_state *qp, const struct hca_
     bool atomic = reads && wr->opcode != HCA_WR_RDMA_READ;
     if (!rules_may_post_send(qp->type, qp->state) || !rules_send_opcode(qp->type, wr->opcode))
         return ERR_INVALID_ARGUMENT;
-    if (wr->sge_count > qp->max_send_sge)
+    bool local = rules_is_local(wr->opcode);
+    if (wr->sge_count > qp->max_send_sge || (local && wr->sge_count))
         return ERR_INVALID_ARGUMENT;
     uint64_t length = total(wr->sges, wr->sge_count);
     if (length > MAX_MESSAGE || (atomic && length != 8))
@@ -33,7 +34,7 @@ static enum fabric_error check_send(const struct qp_state *qp, const struct hca_
     uint32_t mtu = fabric_mtu_bytes(qp->attr.path_mtu);
     if (mtu && length / mtu >= MAX_PACKETS && !PLANTED(hca_message_unbounded))
         return ERR_INVALID_ARGUMENT;
-    if ((wr->flags & HCA_SEND_INLINE) && (reads || length > qp->max_inline))
+    if ((wr->flags & HCA_SEND_INLINE) && (reads || local || length > qp->max_inline))
         return ERR_INVALID_ARGUMENT;
     if (reads && qp->attr.max_rd_atomic == 0)
         return ERR_INVALID_ARGUMENT;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fabric_sim/hca/header.h"
+#include "src/fabric/planted.h"
 
 /* Several entries go into one buffer, so that a packet refers to one stretch of memory. */
 static bool gather(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
@@ -142,6 +143,8 @@ struct packet *request_build(struct qp_context *ctx)
     } else {
         packet = build_message(ctx, wqe, slot, psn);
     }
+    if (ctx->qp->type == HCA_QP_XRC_INI)
+        packet->srq = PLANTED(hca_xrc_numberless) ? 0 : wqe->dest_qp;
     if (packet->ack_request)
         req->awaited_psn = rules_psn_add(next, RULES_PSN_MASK); /* next - 1 */
     req->tx_psn = next;

@@ -123,11 +123,32 @@ static bool start(struct qp_context *ctx, struct packet **disconnect)
     return true;
 }
 
+/* Bindings and invalidations take effect between what was before them, all of it done, and what
+ * comes after (chapters 10.6.7.2.6, 10.8.3). False: nothing more can be sent now. */
+static bool do_local(struct qp_context *ctx)
+{
+    struct requester *req = ctx->req;
+    while (req->tx != ctx->qp->sq_head && rules_is_local(wqe_at(ctx, req->tx)->opcode)) {
+        const struct send_wqe *wqe = wqe_at(ctx, req->tx);
+        bool oldest = req->tx == ctx->qp->sq_tail || PLANTED(hca_bind_overtakes);
+        if (!oldest || !may_start(ctx, wqe))
+            return false;
+        enum fabric_wc_status status = window_execute(ctx, wqe);
+        if (status != FABRIC_WC_SUCCESS) {
+            requester_fail(ctx, status);
+            return false;
+        }
+        requester_complete(ctx, FABRIC_WC_SUCCESS);
+        req->tx = ctx->qp->sq_tail;
+    }
+    return true;
+}
+
 struct packet *requester_next(struct qp_context *ctx)
 {
     struct requester *req = ctx->req;
     uint8_t state = ctx->qp->state;
-    if ((state != FABRIC_QPS_RTS && state != FABRIC_QPS_SQD) || req->rnr_waiting)
+    if ((state != FABRIC_QPS_RTS && state != FABRIC_QPS_SQD) || req->rnr_waiting || !do_local(ctx))
         return NULL;
     if (req->tx == ctx->qp->sq_head) {
         bool idle = req->connected && req->una_psn == req->next_psn;

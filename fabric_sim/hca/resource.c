@@ -68,6 +68,7 @@ static struct resource *resource_take(struct qp_context *ctx, struct packet *pac
     resource->rkey = packet->rkey;
     resource->va = packet->va;
     resource->length = packet->dma_length;
+    resource->pd = context_pd(ctx);
     return resource;
 }
 
@@ -231,8 +232,8 @@ static struct packet *build_read_response(struct qp_context *ctx, struct resourc
 {
     struct hca *hca = ctx->hca;
     uint32_t psn = resource->cursor;
-    if (resource->length &&
-        !key_remote(ctx, resource->rkey, resource->va, resource->length, HCA_ACCESS_REMOTE_READ)) {
+    if (resource->length && !key_remote_of(ctx, resource->pd, resource->rkey, resource->va,
+                                           resource->length, HCA_ACCESS_REMOTE_READ)) {
         resource->pending = false;
         ctx->rsp->pending = 0;
         ctx->rsp->epsn = psn; /* the NAK names what was not answered */

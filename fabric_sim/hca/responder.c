@@ -154,6 +154,10 @@ static bool execute_send(struct qp_context *ctx, const struct packet *packet,
         return false;
     }
     rsp->recv_offset += packet->payload_length;
+    if (op->ieth && !window_invalidate(ctx, packet->rkey)) {
+        recv_error(ctx, FABRIC_WC_REM_INV_REQ_ERR, RULES_NAK_REMOTE_ACCESS);
+        return false;
+    }
     if (op->place & RULES_LAST)
         responder_complete_recv(ctx, packet, false);
     return true;
@@ -302,6 +306,10 @@ void responder_request(struct qp_context *ctx, struct packet *packet)
         (op->payload && !rules_payload_length(op->place, packet->payload_length, ctx->path->mtu))) {
         responder_nak(ctx, RULES_NAK_INVALID_REQUEST);
         packet_drop(hca, packet, "invalid request");
+        return;
+    }
+    if (ctx->qp->type == HCA_QP_XRC_TGT && !xrc_enter(ctx, packet)) {
+        packet_drop(hca, packet, "XRC domain");
         return;
     }
     if (op->kind == RULES_READ)

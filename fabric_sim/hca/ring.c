@@ -186,6 +186,13 @@ void send_ring_put(struct hca_state *state, struct qp_state *qp, const struct hc
     wqe->opcode = (uint8_t)wr->opcode;
     wqe->flags = (uint8_t)wr->flags;
     wqe->sge_count = (uint8_t)wr->sge_count;
+    if (wr->opcode == HCA_WR_BIND_MW) {
+        wqe->remote_addr = wr->bind.addr;
+        wqe->compare_add = wr->bind.length;
+        wqe->swap = wr->bind.access;
+        wqe->imm = wr->bind.mw.id;
+        wqe->qkey = wr->bind.lkey;
+    }
     if (wr->ah.id) {
         const struct ah_state *ah = table_find(&state->arena, &state->device->ahs, wr->ah.id);
         assert(ah);
@@ -234,6 +241,7 @@ static void copy_wc(struct hca_wc *to, const struct hca_wc *from)
     to->is_send = from->is_send;
     to->with_imm = from->with_imm;
     to->with_grh = from->with_grh;
+    to->with_inv = from->with_inv;
 }
 
 bool cq_ring_put(struct hca_state *state, struct cq_state *cq, const struct hca_wc *wc, uint32_t qp,

@@ -37,6 +37,7 @@ bool rules_send_opcode(enum hca_qp_type type, enum hca_wr_opcode opcode);
 bool rules_may_post_send(enum hca_qp_type type, enum fabric_qp_state state);
 bool rules_may_post_recv(enum hca_qp_type type, enum fabric_qp_state state, bool has_srq);
 bool rules_is_read_or_atomic(enum hca_wr_opcode opcode);
+bool rules_is_local(enum hca_wr_opcode opcode); /* the device does it alone, without a packet */
 
 /* ---- packet sequence numbers (chapter 9.7.1: 24 bits, half of them ahead) */
 #define RULES_PSN_MASK 0xffffffu
@@ -84,7 +85,7 @@ struct rules_opcode {
     const char *name; /* "SEND_ONLY"; never null */
     uint8_t kind;     /* enum rules_kind */
     uint8_t place;    /* enum rules_place */
-    bool imm, payload, reth, aeth, atomic_eth, atomic_ack_eth;
+    bool imm, ieth, payload, reth, aeth, atomic_eth, atomic_ack_eth;
 };
 extern const struct rules_opcode rules_opcodes[32];
 static inline const struct rules_opcode *rules_opcode(uint8_t bth_opcode) /* low 5 bits */

@@ -43,8 +43,8 @@ const struct rules_opcode rules_opcodes[32] = {
     [BTH_COMPARE_SWAP] = {"COMPARE_SWAP", RULES_ATOMIC, RULES_ONLY, .atomic_eth = true},
     [BTH_FETCH_ADD] = {"FETCH_ADD", RULES_ATOMIC, RULES_ONLY, .atomic_eth = true},
     [0x15] = UNKNOWN,
-    [0x16] = UNKNOWN,
-    [0x17] = UNKNOWN,
+    [BTH_SEND_LAST_INV] = {"SEND_LAST_INV", RULES_SEND, RULES_LAST, .payload = true, .ieth = true},
+    [BTH_SEND_ONLY_INV] = {"SEND_ONLY_INV", RULES_SEND, RULES_ONLY, .payload = true, .ieth = true},
     [0x18] = UNKNOWN,
     [0x19] = UNKNOWN,
     [0x1a] = UNKNOWN,
@@ -246,7 +246,12 @@ enum hca_wc_opcode rules_wc_opcode(enum hca_wr_opcode opcode)
     switch (opcode) {
     case HCA_WR_SEND:
     case HCA_WR_SEND_WITH_IMM:
+    case HCA_WR_SEND_WITH_INV:
         return HCA_WC_SEND;
+    case HCA_WR_BIND_MW:
+        return HCA_WC_BIND_MW;
+    case HCA_WR_LOCAL_INV:
+        return HCA_WC_LOCAL_INV;
     case HCA_WR_RDMA_WRITE:
     case HCA_WR_RDMA_WRITE_WITH_IMM:
         return HCA_WC_RDMA_WRITE;

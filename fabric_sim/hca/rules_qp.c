@@ -7,8 +7,16 @@
 #include "src/fabric/pkey.h"
 #include "src/fabric/planted.h"
 
-/* Columns by type; the types that are not offered have none. */
-enum column { COLUMN_RC, COLUMN_UC, COLUMN_UD, COLUMN_DCI, COLUMN_DCT, COLUMN_COUNT };
+enum column {
+    COLUMN_RC,
+    COLUMN_UC,
+    COLUMN_UD,
+    COLUMN_DCI,
+    COLUMN_DCT,
+    COLUMN_XRC_INI,
+    COLUMN_XRC_TGT,
+    COLUMN_COUNT
+};
 
 struct transition {
     uint8_t from, to;
@@ -32,9 +40,16 @@ struct transition {
      HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX | HCA_QP_MIN_RNR_TIMER)
 #define UC_RTR (HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_DEST_QPN | HCA_QP_RQ_PSN)
 #define UC_LIVE (HCA_QP_CUR_STATE | HCA_QP_ACCESS_FLAGS)
+#define XRC_INI_SQD                                                                                \
+    (HCA_QP_AV | HCA_QP_TIMEOUT | HCA_QP_RETRY_CNT | HCA_QP_RNR_RETRY | HCA_QP_MAX_QP_RD_ATOMIC |  \
+     HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX)
+#define XRC_TGT_SQD                                                                                \
+    (HCA_QP_AV | HCA_QP_TIMEOUT | HCA_QP_MAX_DEST_RD_ATOMIC | HCA_QP_ACCESS_FLAGS |                \
+     HCA_QP_PKEY_INDEX | HCA_QP_MIN_RNR_TIMER)
 #define UD_LIVE (HCA_QP_CUR_STATE | HCA_QP_QKEY)
 
-/* RC, UC and UD from the tables of chapter 10.3.1; DC as its one vendor checks it. */
+/* RC, UC and UD from the tables of chapter 10.3.1, XRC from those of annex A14; DC as its one
+ * vendor checks it. */
 static const struct transition transitions[] = {
     {FABRIC_QPS_RESET,
      FABRIC_QPS_INIT,
@@ -42,6 +57,8 @@ static const struct transition transitions[] = {
       {true, RC_INIT, 0},
       {true, UD_INIT, 0},
       {true, DCI_INIT, 0},
+      {true, RC_INIT, 0},
+      {true, RC_INIT, 0},
       {true, RC_INIT, 0}}},
     {FABRIC_QPS_INIT,
      FABRIC_QPS_INIT,
@@ -49,48 +66,72 @@ static const struct transition transitions[] = {
       {true, 0, RC_INIT},
       {true, 0, UD_INIT},
       {true, 0, DCI_INIT},
-      {false, 0, 0}}},
+      {false, 0, 0},
+      {true, 0, RC_INIT},
+      {true, 0, RC_INIT}}},
     {FABRIC_QPS_INIT,
      FABRIC_QPS_RTR,
      {{true, RC_RTR, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
       {true, UC_RTR, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
       {true, 0, HCA_QP_PKEY_INDEX | HCA_QP_QKEY},
       {true, HCA_QP_PATH_MTU, HCA_QP_PKEY_INDEX | HCA_QP_AV},
-      {true, HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_MIN_RNR_TIMER, 0}}},
+      {true, HCA_QP_AV | HCA_QP_PATH_MTU | HCA_QP_MIN_RNR_TIMER, 0},
+      {true, UC_RTR, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
+      {true, RC_RTR, HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX}}},
     {FABRIC_QPS_RTR,
      FABRIC_QPS_RTS,
      {{true, RC_RTS, RC_LIVE},
       {true, HCA_QP_SQ_PSN, UC_LIVE},
       {true, HCA_QP_SQ_PSN, UD_LIVE},
       {true, RC_RTS, HCA_QP_CUR_STATE | HCA_QP_MIN_RNR_TIMER},
-      {false, 0, 0}}},
+      {false, 0, 0},
+      {true, RC_RTS, UC_LIVE},
+      {true, HCA_QP_TIMEOUT | HCA_QP_SQ_PSN, RC_LIVE}}},
     {FABRIC_QPS_RTS,
      FABRIC_QPS_RTS,
      {{true, 0, RC_LIVE},
       {true, 0, UC_LIVE},
       {true, 0, UD_LIVE},
       {true, 0, HCA_QP_MIN_RNR_TIMER},
-      {false, 0, 0}}},
+      {false, 0, 0},
+      {true, 0, UC_LIVE},
+      {true, 0, RC_LIVE}}},
     {FABRIC_QPS_RTS,
      FABRIC_QPS_SQD,
      {{true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
       {true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
       {true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
       {false, 0, 0},
-      {false, 0, 0}}},
+      {false, 0, 0},
+      {true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY},
+      {true, 0, HCA_QP_EN_SQD_ASYNC_NOTIFY}}},
     {FABRIC_QPS_SQD,
      FABRIC_QPS_RTS,
-     {{true, 0, RC_LIVE}, {true, 0, UC_LIVE}, {true, 0, UD_LIVE}, {false, 0, 0}, {false, 0, 0}}},
+     {{true, 0, RC_LIVE},
+      {true, 0, UC_LIVE},
+      {true, 0, UD_LIVE},
+      {false, 0, 0},
+      {false, 0, 0},
+      {true, 0, UC_LIVE},
+      {true, 0, RC_LIVE}}},
     {FABRIC_QPS_SQD,
      FABRIC_QPS_SQD,
      {{true, 0, RC_SQD},
       {true, 0, HCA_QP_AV | HCA_QP_ACCESS_FLAGS | HCA_QP_PKEY_INDEX},
       {true, 0, HCA_QP_PKEY_INDEX | HCA_QP_QKEY},
       {false, 0, 0},
-      {false, 0, 0}}},
+      {false, 0, 0},
+      {true, 0, XRC_INI_SQD},
+      {true, 0, XRC_TGT_SQD}}},
     {FABRIC_QPS_SQE,
      FABRIC_QPS_RTS,
-     {{false, 0, 0}, {true, 0, UC_LIVE}, {true, 0, UD_LIVE}, {false, 0, 0}, {false, 0, 0}}},
+     {{false, 0, 0},
+      {true, 0, UC_LIVE},
+      {true, 0, UD_LIVE},
+      {false, 0, 0},
+      {false, 0, 0},
+      {false, 0, 0},
+      {false, 0, 0}}},
 };
 
 static enum column column_of(enum hca_qp_type type)
@@ -107,8 +148,9 @@ static enum column column_of(enum hca_qp_type type)
     case HCA_QP_DCT:
         return COLUMN_DCT;
     case HCA_QP_XRC_INI:
+        return COLUMN_XRC_INI;
     case HCA_QP_XRC_TGT:
-        break;
+        return COLUMN_XRC_TGT;
     }
     return COLUMN_COUNT;
 }
@@ -263,24 +305,32 @@ enum fabric_error rules_qp_modify(enum hca_qp_type type, enum fabric_qp_state fr
 
 bool rules_send_opcode(enum hca_qp_type type, enum hca_wr_opcode opcode)
 {
-    assert(opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
+    assert(opcode <= HCA_WR_LOCAL_INV);
     if (type == HCA_QP_UD)
         return opcode == HCA_WR_SEND || opcode == HCA_WR_SEND_WITH_IMM;
     if (type == HCA_QP_UC)
-        return !rules_is_read_or_atomic(opcode);
-    return type == HCA_QP_RC || type == HCA_QP_DCI;
+        return !rules_is_read_or_atomic(opcode) && opcode != HCA_WR_SEND_WITH_INV;
+    if (type == HCA_QP_DCI || type == HCA_QP_XRC_INI)
+        return !rules_is_local(opcode) && opcode != HCA_WR_SEND_WITH_INV;
+    return type == HCA_QP_RC;
+}
+
+bool rules_is_local(enum hca_wr_opcode opcode)
+{
+    return opcode == HCA_WR_BIND_MW || opcode == HCA_WR_LOCAL_INV;
 }
 
 bool rules_may_post_send(enum hca_qp_type type, enum fabric_qp_state state)
 {
-    if (type == HCA_QP_DCT)
+    if (type == HCA_QP_DCT || type == HCA_QP_XRC_TGT)
         return false;
     return state >= FABRIC_QPS_RTS;
 }
 
 bool rules_may_post_recv(enum hca_qp_type type, enum fabric_qp_state state, bool has_srq)
 {
-    return type != HCA_QP_DCI && !has_srq && state != FABRIC_QPS_RESET;
+    bool receives = type != HCA_QP_DCI && type != HCA_QP_XRC_INI && type != HCA_QP_XRC_TGT;
+    return receives && !has_srq && state != FABRIC_QPS_RESET;
 }
 
 bool rules_is_read_or_atomic(enum hca_wr_opcode opcode)
@@ -292,7 +342,8 @@ bool rules_is_read_or_atomic(enum hca_wr_opcode opcode)
 uint32_t rules_responder_depth(enum hca_qp_type type, fabric_caps caps, uint8_t max_dest_rd_atomic,
                                uint8_t device_max)
 {
-    return type == HCA_QP_RC && (caps & FABRIC_CAP_RD_ATOMIC) ? max_dest_rd_atomic : device_max;
+    bool holds = (type == HCA_QP_RC || type == HCA_QP_XRC_TGT) && (caps & FABRIC_CAP_RD_ATOMIC);
+    return holds ? max_dest_rd_atomic : device_max;
 }
 
 enum fabric_qp_state rules_error_state(enum hca_qp_type type)

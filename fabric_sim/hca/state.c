@@ -9,12 +9,18 @@
 #define INDEX_BITS 20u
 #define INDEX_MASK ((1u << INDEX_BITS) - 1)
 #define QPN_GENERATION_BITS 8u
-/* A key names index and generation; its value is scrambled so that a stranger cannot guess the
- * next one. */
+/* A key names index and generation, scrambled so that a stranger cannot guess the next one. Its low
+ * 8 bits, of the generation alone, tell the bindings of one window apart and may be chosen by its
+ * program (chapter 10.6.7.2.2); the place is in the 24 above. */
 #define KEY_GENERATION_BITS 12u
+#define KEY_TAG_BITS 8u
+#define KEY_TAG_MASK ((1u << KEY_TAG_BITS) - 1)
+#define KEY_GROUP_BITS (KEY_GENERATION_BITS - KEY_TAG_BITS)
 /* ns that the slot of a key rests: its generations together take the quarantine, also where
  * one is skipped (see give_value). */
 #define KEY_REST (FABRIC_KEY_QUARANTINE / ((1u << KEY_GENERATION_BITS) - 2) + 1)
+/* The same for a window whose program chose tags: all of them are used up at once. */
+#define KEY_TAGS_REST (FABRIC_KEY_QUARANTINE / ((1u << KEY_GROUP_BITS) - 1) + 1)
 
 void table_init(struct table *table, uint32_t item_size, uint32_t max)
 {
@@ -151,6 +157,7 @@ static void init_tables(struct device_state *device, const struct hca_profile *l
     table_init(&device->keys, sizeof(struct key_state), limits->max_mr + limits->max_mw - 2);
     table_init(&device->cqs, sizeof(struct cq_state), limits->max_cq);
     table_init(&device->srqs, sizeof(struct srq_state), limits->max_srq);
+    table_init(&device->xrcds, sizeof(struct xrcd_state), limits->max_pd);
     table_init(&device->qps, sizeof(struct qp_state), limits->max_qp);
     table_init(&device->ahs, sizeof(struct ah_state), limits->max_ah);
     table_init(&device->mcasts, sizeof(struct mcast_state), limits->max_mcast_attach);
@@ -222,13 +229,13 @@ struct qp_state *state_qp_by_number(const struct hca_state *state, uint32_t qp_n
 struct key_state *state_key(const struct hca_state *state, uint32_t key)
 {
     const struct device_state *device = state->device;
-    uint32_t index = unscramble(&device->key_scramble, key) >> KEY_GENERATION_BITS;
+    uint32_t index = unscramble(&device->key_scramble, key >> KEY_TAG_BITS) >> KEY_GROUP_BITS;
     if (index >= device->keys.used)
         return NULL;
     struct key_state *found = table_at(&state->arena, &device->keys, index);
     if (PLANTED(hca_stale_key) && found->length)
         return found;
-    return found->slot.id && found->key == key ? found : NULL;
+    return found->slot.id && !found->unbound && found->key == key ? found : NULL;
 }
 
 struct transport_state *state_transport(const struct hca_state *state, const struct qp_state *qp)
@@ -251,11 +258,30 @@ void state_qp_number(struct hca_state *state, struct qp_state *qp)
     } while (true);
 }
 
+uint32_t state_srq_number(const struct hca_state *state, const struct srq_state *srq)
+{
+    const uint32_t mask = (1u << QPN_GENERATION_BITS) - 1;
+    assert(srq->slot.id);
+    return scramble(&state->device->qpn_scramble,
+                    slot_index(&srq->slot) << QPN_GENERATION_BITS | (srq->slot.generation & mask));
+}
+
+struct srq_state *state_srq_by_number(const struct hca_state *state, uint32_t number)
+{
+    uint32_t index = state_qp_index(state, number); /* one numbering of both */
+    if (index >= state->device->srqs.used)
+        return NULL;
+    struct srq_state *srq = table_at(&state->arena, &state->device->srqs, index);
+    return srq->slot.id && state_srq_number(state, srq) == number ? srq : NULL;
+}
+
 static uint32_t key_value(const struct hca_state *state, const struct key_state *key)
 {
     uint32_t index = slot_index(&key->slot);
     uint32_t generation = key->slot.generation & ((1u << KEY_GENERATION_BITS) - 1);
-    return scramble(&state->device->key_scramble, index << KEY_GENERATION_BITS | generation);
+    const struct scramble *s = &state->device->key_scramble;
+    uint32_t place = scramble(s, index << KEY_GROUP_BITS | generation >> KEY_TAG_BITS);
+    return place << KEY_TAG_BITS | ((generation * s->multiply + (s->add >> 24)) & KEY_TAG_MASK);
 }
 
 static void give_value(const struct hca_state *state, struct key_state *key)
@@ -274,7 +300,7 @@ struct key_state *state_key_take(struct hca_state *state, uint64_t now)
     if (rested && !PLANTED(hca_key_rests_by_count)) {
         const struct key_state *oldest = table_at(&state->arena, keys, keys->free_head - 1);
         assert(oldest->slot.id == 0 && oldest->ended <= now);
-        rested = now - oldest->ended >= KEY_REST;
+        rested = now - oldest->ended >= oldest->rests;
     }
     struct key_state *key = take(&state->arena, keys, rested);
     if (key)
@@ -282,15 +308,33 @@ struct key_state *state_key_take(struct hca_state *state, uint64_t now)
     return key;
 }
 
+bool state_key_same_place(const struct key_state *key, uint32_t value)
+{
+    return key->key >> KEY_TAG_BITS == value >> KEY_TAG_BITS;
+}
+
+void state_key_unbind(struct hca_state *state, struct key_state *window)
+{
+    assert(window->kind == KEY_MW);
+    if (window->mr) {
+        struct key_state *region = table_find(&state->arena, &state->device->keys, window->mr);
+        assert(region && region->windows > 0);
+        region->windows--;
+    }
+    window->mr = window->qp = window->owner = window->access = 0;
+    window->unbound = true;
+}
+
 void state_key_end(struct hca_state *state, struct key_state *key, uint64_t now)
 {
     struct device_state *device = state->device;
     key->ended = now;
-    if (key->kind == KEY_MW) {
-        struct key_state *region = table_find(&state->arena, &device->keys, key->mr);
-        assert(region && region->windows > 0);
-        region->windows--;
-    } else {
+    key->rests = key->type ? KEY_TAGS_REST : KEY_REST;
+    if (key->type && !PLANTED(hca_window_tags_reused))
+        key->slot.generation |= KEY_TAG_MASK;
+    if (key->kind == KEY_MW)
+        state_key_unbind(state, key);
+    if (key->kind == KEY_MR || key->type) {
         struct pd_state *pd = table_find(&state->arena, &device->pds, key->pd);
         assert(pd && pd->users > 0 && key->windows == 0);
         pd->users--;

@@ -75,6 +75,9 @@ struct key_state {
     uint8_t kind;  /* enum key_kind */
     bool revoking; /* still valid, but about to end */
     bool waits;    /* a window that grants nothing yet */
+    bool unbound;  /* a window that a program allocated: bound to nothing, its key is not valid */
+    uint8_t type;  /* enum hca_mw_type of such a window, else 0 */
+    uint32_t qp;   /* id: a window of type 2 is bound to this queue pair alone */
     uint32_t pd;   /* id */
     uint32_t access;
     uint32_t mr;      /* id of a window's region */
@@ -84,6 +87,7 @@ struct key_state {
     uint32_t owner; /* program whose address that is; 0: of the process with the engine */
     uint64_t context;
     uint64_t ended; /* when it was put back; ns */
+    uint64_t rests; /* how long it stays so; ns */
 };
 
 struct cqe {
@@ -123,10 +127,16 @@ struct recv_ring {
     uint32_t polled;     /* completions of these were polled */
 };
 
+struct xrcd_state {
+    struct slot slot;
+    uint32_t users;
+};
+
 struct srq_state {
     struct slot slot;
     struct recv_ring rq;
     uint32_t pd;
+    uint32_t xrcd, cq; /* of an XRC one, else 0 */
     uint32_t users;
     uint32_t srq_limit; /* 0: not armed */
     uint64_t context;
@@ -138,7 +148,8 @@ struct ah_state {
     struct fabric_av av;
 };
 
-/* Followed by max_send_sge entries, then max_inline bytes. */
+/* Followed by max_send_sge entries, then max_inline bytes. BIND_MW holds its range in remote_addr
+ * and compare_add, its access in swap, its window in imm and the region's lkey in qkey. */
 struct send_wqe {
     uint64_t wr_id;
     uint64_t remote_addr, compare_add, swap;
@@ -161,7 +172,7 @@ struct qp_state {
     bool sq_drained; /* in SQD, and reported */
     bool rung;       /* its doorbell was rung and not looked at yet */
     uint32_t qp_num; /* its own for life; shown by a DCT only from RTR on */
-    uint32_t pd, send_cq, recv_cq, srq;
+    uint32_t pd, send_cq, recv_cq, srq, xrcd;
     struct hca_qp_attr attr;
     uint64_t dc_access_key, context;
     uint32_t sq; /* chunk of the send ring */
@@ -218,7 +229,7 @@ struct resource {      /* a READ or an atomic: kept so that a duplicate can be a
     uint64_t position; /* of first_psn, see responder.position */
     uint32_t first_psn, last_psn;
     uint32_t cursor; /* next response to send, when pending */
-    uint32_t rkey, length;
+    uint32_t rkey, length, pd;
     uint64_t va, result;
     bool used, pending, sending, atomic;
     bool answered; /* wholly, once: what is pending now is a repetition */
@@ -240,6 +251,7 @@ struct responder {
     uint8_t ack_syndrome;
     uint32_t ack_psn;
 
+    uint32_t srq, pd; /* XRC: those of the request under way */
     bool has_recv;
     bool recv_failed;
     struct recv_wqe recv;
@@ -296,7 +308,7 @@ struct device_state {
     uint8_t port_count;
     uint32_t ports; /* chunk of struct port_state, by port_num - 1 */
     struct scramble key_scramble, qpn_scramble;
-    struct table pds, keys, cqs, srqs, qps, ahs, mcasts, dcrs;
+    struct table pds, keys, cqs, srqs, xrcds, qps, ahs, mcasts, dcrs;
     uint32_t dcr_buckets;      /* chunk of index + 1 of the first DC responder each */
     uint32_t dcr_bucket_count; /* a power of two, or 0 */
     uint32_t events;           /* chunk of struct hca_event, a ring */
@@ -327,9 +339,18 @@ struct transport_state *state_transport(const struct hca_state *state, const str
 
 /* Gives the queue pair its number, which follows from its slot. */
 void state_qp_number(struct hca_state *state, struct qp_state *qp);
+/* The number of a shared receive queue, 24 bits: its handle as strangers see it (chapter 10.2.9.1);
+ * another one after it was destroyed. */
+uint32_t state_srq_number(const struct hca_state *state, const struct srq_state *srq);
+/* Null when there is none of that number. */
+struct srq_state *state_srq_by_number(const struct hca_state *state, uint32_t number);
 /* A key with its value, else zero. A value that ended is not given out again for
  * FABRIC_KEY_QUARANTINE; null when there is no other one, or no room. `now` never decreases. */
 struct key_state *state_key_take(struct hca_state *state, uint64_t now);
+/* Whether a program may give the window of this key that value: all but the tag is the same. */
+bool state_key_same_place(const struct key_state *key, uint32_t value);
+/* Lets go of its region, if it is bound to one; the key is not valid from now on. */
+void state_key_unbind(struct hca_state *state, struct key_state *window);
 /* No access through the key from now on; its region or domain is let go of. */
 void state_key_end(struct hca_state *state, struct key_state *key, uint64_t now);
 

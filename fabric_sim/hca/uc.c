@@ -102,7 +102,7 @@ static const char *out_of_place(struct qp_context *ctx, const struct packet *pac
     bool expected = packet->psn == rsp->epsn || PLANTED(hca_uc_gap_unseen);
     if (expected || !PLANTED(hca_uc_never_resumes))
         rsp->epsn = rules_psn_add(packet->psn, 1);
-    if (op->kind != RULES_SEND && op->kind != RULES_WRITE)
+    if ((op->kind != RULES_SEND && op->kind != RULES_WRITE) || op->ieth)
         return "opcode";
     if (!starts && (!expected || rsp->previous == RESPONDER_NO_OPCODE ||
                     !rules_sequence(rsp->previous, packet->opcode & 0x1f)))

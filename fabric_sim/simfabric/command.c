@@ -17,6 +17,7 @@
 
 #include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/daemon.h"
+#include "fabric_sim/simfabric/view.h"
 #include "src/fabric/planted.h"
 
 #define UP_WAIT UINT64_C(3000000000) /* ns */
@@ -79,6 +80,7 @@ static int run(const struct simfabric_up *up, int ready)
     struct service service;
     struct daemon daemon;
     unsigned cabled, active;
+    (void)view_own_users(); /* exec says so where the system allows none */
     if (!service_create(&service, up->topology, up->seed, detail)) {
         simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
         return SIMFABRIC_CONFIG;
@@ -88,7 +90,16 @@ static int run(const struct simfabric_up *up, int ready)
         service_destroy(&service);
         return SIMFABRIC_INTERNAL;
     }
-    daemon_run(&daemon, is_settled, &daemon);
+    if (up->attached && !daemon_watch_input(&daemon)) {
+        simfabric_complain(ERR_INVALID_ARGUMENT,
+                           "--attached: standard input is nothing whose end can be awaited: %s",
+                           strerror(errno));
+        daemon_end(&daemon);
+        service_destroy(&service);
+        return SIMFABRIC_USAGE;
+    }
+    if (!up->attached)
+        daemon_run(&daemon, is_settled, &daemon);
     daemon_count_ports(&daemon, &cabled, &active);
     say(ready, "simfabric: up name=%s nodes=%zu ports=%u active=%u\n", up->instance->name,
         up->topology->node_count, cabled, active);
@@ -157,6 +168,12 @@ int simfabric_up(const struct simfabric_up *up)
     assert(up && up->instance && up->topology);
     if (!claim(up->instance))
         return SIMFABRIC_INTERNAL;
+    if (!instance_keep(up->instance, up->source, up->source_length)) {
+        simfabric_complain(ERR_ACCESS_DENIED, "%s cannot be written: %s", up->instance->topology,
+                           strerror(errno));
+        (void)instance_end(up->instance);
+        return SIMFABRIC_INTERNAL;
+    }
     if (up->foreground)
         return run_and_clean(up, STDOUT_FILENO);
     pid_t child = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
@@ -215,28 +232,12 @@ int simfabric_down(const struct instance *instance)
     return SIMFABRIC_DONE;
 }
 
-int simfabric_status(const struct instance *instance)
+int simfabric_connect(const struct instance *instance)
 {
     assert(instance);
     int socket = client_connect(instance->socket);
-    struct protocol_request request = client_request(PROTOCOL_STATUS);
-    struct protocol_reply reply;
-    if (socket < 0) {
+    if (socket < 0)
         simfabric_complain(ERR_UNREACHABLE, "fabric '%s' is not up (%s: %s)", instance->name,
                            instance->socket, strerror(errno));
-        return SIMFABRIC_UNREACHABLE;
-    }
-    int error;
-    do {
-        error = client_call(socket, &request, &reply, NULL);
-        if (!error && reply.u.status.length < PROTOCOL_TEXT)
-            fwrite(reply.u.status.text, 1, reply.u.status.length, stdout);
-        request.u.page++;
-    } while (!error && reply.u.status.more);
-    close(socket);
-    if (!error)
-        return SIMFABRIC_DONE;
-    simfabric_complain(error == EPROTO ? ERR_UNSUPPORTED_VERSION : ERR_UNREACHABLE,
-                       "fabric '%s' does not answer: %s", instance->name, strerror(error));
-    return SIMFABRIC_UNREACHABLE;
+    return socket;
 }

@@ -17,14 +17,20 @@ enum simfabric_exit {
     SIMFABRIC_USAGE = 2,
     SIMFABRIC_CONFIG = 3,        /* the topology */
     SIMFABRIC_UNREACHABLE = 4,   /* no such fabric is up */
-    SIMFABRIC_EXEC_FAILED = 125, /* exec: the program was not begun; 126, 127 as in a shell */
+    SIMFABRIC_REFUSED = 5,       /* ctl: the fabric refuses the fault word */
+    SIMFABRIC_EXEC_FAILED = 125, /* exec: the program was not begun; the others as in a shell */
+    SIMFABRIC_EXEC_UNABLE = 126,
+    SIMFABRIC_EXEC_NOT_FOUND = 127,
 };
 
 struct simfabric_up {
     const struct instance *instance;
     const struct topology *topology;
+    const char *source; /* the file of the topology, kept in the run folder */
+    size_t source_length;
     uint64_t seed;
     bool foreground; /* does not become a process of its own */
+    bool attached;   /* with foreground: ends with standard input, does not wait for ports */
 };
 
 /* Says on stderr "simfabric: NAME OF THE ERROR: ...". */
@@ -36,7 +42,8 @@ void simfabric_complain(enum fabric_error error, const char *format, ...)
 int simfabric_up(const struct simfabric_up *up);
 /* Ends it and removes its run folder; also of one that was killed. */
 int simfabric_down(const struct instance *instance);
-int simfabric_status(const struct instance *instance);
+/* A connection to the fabric, the caller's to close; -1 after a complaint: it is not up. */
+int simfabric_connect(const struct instance *instance);
 /* Becomes the program `arguments` (ending in null) on the node. Returns only when that fails.
  * `plugin` is the path of the verbs plug-in without its "-rdmav34.so". */
 int simfabric_exec(const struct instance *instance, const char *node, const char *plugin,

@@ -247,6 +247,20 @@ void daemon_end(struct daemon *daemon)
     daemon->shown = NULL;
 }
 
+bool daemon_watch_input(struct daemon *daemon)
+{
+    assert(daemon && daemon->epoll >= 0);
+    return watch(daemon, STDIN_FILENO, &daemon->stop);
+}
+
+/* Whoever started us has nothing to say but that it is gone. */
+static void look_at_input(struct daemon *daemon)
+{
+    char ignored[256];
+    ssize_t length = read(STDIN_FILENO, ignored, sizeof(ignored));
+    daemon->stop = length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN);
+}
+
 static void handle(struct daemon *daemon, void *what)
 {
     uint64_t rung;
@@ -254,6 +268,8 @@ static void handle(struct daemon *daemon, void *what)
         let_in(daemon);
     else if (what == &daemon->signals)
         daemon->stop = true;
+    else if (what == &daemon->stop)
+        look_at_input(daemon);
     else if (what == &daemon->service)
         (void)!read(daemon->service->doorbell, &rung, sizeof(rung)); /* only that it rang matters */
     else

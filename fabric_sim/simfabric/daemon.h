@@ -28,6 +28,10 @@ bool daemon_begin(struct daemon *daemon, struct service *service, const struct i
 void daemon_run(struct daemon *daemon, bool (*until)(void *context), void *context);
 void daemon_end(struct daemon *daemon);
 
+/* Standard input ends the run when it ends. False: it is nothing that can be watched; errno says
+ * why. */
+bool daemon_watch_input(struct daemon *daemon);
+
 /* How many ports are cabled to something, and how many of these are ACTIVE. */
 void daemon_count_ports(const struct daemon *daemon, unsigned *cabled, unsigned *active);
 uint64_t daemon_now(const struct daemon *daemon); /* ns since the world began */

@@ -32,10 +32,10 @@ static bool is_name(const char *name)
 static bool base_of(const char *runtime, char *out, size_t size)
 {
     int length;
-    if (geteuid() == 0 && !(runtime && runtime[0] == '/'))
-        length = snprintf(out, size, "/run/simfabric");
-    else if (runtime && runtime[0] == '/')
+    if (runtime && runtime[0] == '/')
         length = snprintf(out, size, "%s/simfabric", runtime);
+    else if (geteuid() == 0 && access("/run", W_OK) == 0) /* root of a user namespace may not */
+        length = snprintf(out, size, "/run/simfabric");
     else
         length = snprintf(out, size, "/tmp/simfabric-%u", (unsigned)geteuid());
     return length > 0 && (size_t)length < size;
@@ -52,6 +52,7 @@ bool instance_at(struct instance *instance, const char *name, const char *runtim
     snprintf(instance->folder, sizeof(instance->folder), "%s/%s", base, name);
     snprintf(instance->socket, sizeof(instance->socket), "%s/socket", instance->folder);
     snprintf(instance->record, sizeof(instance->record), "%s/run", instance->folder);
+    snprintf(instance->topology, sizeof(instance->topology), "%s/topology.yaml", instance->folder);
     snprintf(instance->log, sizeof(instance->log), "%s/log", instance->folder);
     return strlen(instance->socket) < sizeof(address.sun_path);
 }
@@ -182,6 +183,16 @@ bool instance_claim(const struct instance *instance)
     int held = make_base(base) ? hold(base) : -1;
     return let_go(held, held >= 0 && remove_dead(instance) && mkdir(instance->folder, 0700) == 0 &&
                             instance_write(instance, getpid()));
+}
+
+bool instance_keep(const struct instance *instance, const char *text, size_t length)
+{
+    assert(instance && text);
+    FILE *file = fopen(instance->topology, "we");
+    if (!file)
+        return false;
+    bool written = fwrite(text, 1, length, file) == length;
+    return fclose(file) == 0 && written;
 }
 
 bool instance_clean(const struct instance *instance)

@@ -8,6 +8,7 @@
 #define FABRIC_SIM_SIMFABRIC_INSTANCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #define INSTANCE_NAME 32  /* with the final NUL: letters, digits, '-', '_', '.' but not first */
@@ -19,6 +20,7 @@ struct instance {
     char socket[INSTANCE_PATH + 16];
     char record[INSTANCE_PATH + 16];
     char log[INSTANCE_PATH + 16];
+    char topology[INSTANCE_PATH + 16]; /* the file that it was brought up with */
 };
 
 /* Names the places of the fabric `name`; makes nothing. `runtime` is XDG_RUNTIME_DIR or null; root
@@ -35,6 +37,8 @@ pid_t instance_runner(const struct instance *instance);
 bool instance_is_there(const struct instance *instance);
 /* Removes the folder of a fabric that nobody runs. False, errno says why; EBUSY: somebody does. */
 bool instance_clean(const struct instance *instance);
+/* Keeps the text of the topology in the folder of the fabric that this process claimed. */
+bool instance_keep(const struct instance *instance, const char *text, size_t length);
 /* Removes the folder of the fabric that this process runs. */
 bool instance_end(const struct instance *instance);
 /* The folder of a node's /sys; false when it does not fit. */

@@ -19,6 +19,7 @@ enum object_kind {
     OBJECT_AH,
     OBJECT_SRQ,
     OBJECT_CQ,
+    OBJECT_MW,
     OBJECT_MR,
     OBJECT_PD,
     OBJECT_CHANNEL,

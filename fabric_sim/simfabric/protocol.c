@@ -6,11 +6,23 @@
 #include <string.h>
 
 #include "fabric_sim/hca/hca.h"
+#include "fabric_sim/testbed.h"
 #include "src/fabric/planted.h"
 
 static bool has_end(const char *name)
 {
     return name[0] != '\0' && memchr(name, '\0', PROTOCOL_NAME) != NULL;
+}
+
+#define ENDS(text) (memchr(text, '\0', sizeof(text)) != NULL)
+
+static bool is_fault(const struct protocol_fault *fault)
+{
+    bool names = ENDS(fault->node) && ENDS(fault->device) && ENDS(fault->peer) && ENDS(fault->sm) &&
+                 ENDS(fault->network) && ENDS(fault->text);
+    bool times = fault->duration <= PROTOCOL_LONGEST && fault->jitter <= PROTOCOL_LONGEST;
+    return names && times && fault->word < TESTBED_WORD_COUNT && fault->port < 256 &&
+           fault->on <= 1 && fault->gid_type <= FABRIC_GID_TYPE_ROCE_V2;
 }
 
 static bool is_av(const struct protocol_av *av)
@@ -43,10 +55,16 @@ static bool holds_values(const struct protocol_request *request)
     switch (request->op) {
     case PROTOCOL_OPEN:
         return has_end(request->u.open.node) && has_end(request->u.open.device);
+    case PROTOCOL_FAULT:
+        return is_fault(&request->u.fault);
+    case PROTOCOL_ASK:
+        return has_end(request->u.ask.node) && ENDS(request->u.ask.query);
     case PROTOCOL_QUERY_PORT:
         return request->u.port < 256;
     case PROTOCOL_REG_MR:
         return is_access(request->u.mr.access) && request->u.mr.addr != 0;
+    case PROTOCOL_ALLOC_MW:
+        return request->u.mw.type == HCA_MW_TYPE_1 || request->u.mw.type == HCA_MW_TYPE_2;
     case PROTOCOL_CREATE_CHANNEL:
         return request->u.channel.async <= 1;
     case PROTOCOL_CREATE_SRQ:

@@ -16,19 +16,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTOCOL_MAGIC 0x73666201u /* changes with every structure here; the last byte counts */
+#define PROTOCOL_MAGIC 0x73666202u /* changes with every structure here; the last byte counts */
 #define PROTOCOL_NAME 64           /* names with their final NUL, as FABRIC_NAME_MAX */
 #define PROTOCOL_FDS 3             /* file descriptors of one reply, at most */
 
 #define PROTOCOL_OPS(X)                                                                            \
     X(OPEN)            /* open; fds: the shared page, the doorbell, the device's arena */          \
-    X(STATUS)          /* of the whole fabric, without an opened device; one page a request */     \
+    X(INSPECT)         /* without an opened device; fd: all about the fabric, as JSON */           \
+    X(FAULT)           /* fault; without an opened device, as the next two */                      \
+    X(UNDO)            /* every fault is taken back */                                             \
+    X(ASK)             /* ask */                                                                   \
     X(QUERY_DEVICE)    /* */                                                                       \
     X(QUERY_PORT)      /* port */                                                                  \
     X(ALLOC_PD)        /* */                                                                       \
     X(DEALLOC_PD)      /* handle */                                                                \
     X(REG_MR)          /* mr */                                                                    \
     X(DEREG_MR)        /* handle */                                                                \
+    X(ALLOC_MW)        /* mw */                                                                    \
+    X(DEALLOC_MW)      /* handle */                                                                \
     X(CREATE_CHANNEL)  /* channel; fd: records of 8 bytes (completions) or 16 (async events) */    \
     X(DESTROY_CHANNEL) /* handle */                                                                \
     X(CREATE_CQ)       /* cq */                                                                    \
@@ -70,20 +75,40 @@ struct protocol_qp_attr {
     struct protocol_av av;
 };
 
+#define PROTOCOL_LINE 208 /* text of a fault word, a fact or its answer, with its final NUL */
+
+#define PROTOCOL_LONGEST UINT64_C(86400000000000) /* ns: no fault delays by more than a day */
+
+/* A fault, as struct testbed_fault; an empty name is none. Words about calls that fail, disks and
+ * streams are not carried out here, so there is no error. */
+struct protocol_fault {
+    uint32_t word, index, port, on, gid_type, unused;
+    uint64_t value, duration, jitter; /* ns */
+    uint8_t gid[16];
+    char node[PROTOCOL_NAME], device[PROTOCOL_NAME], peer[PROTOCOL_NAME];
+    char sm[PROTOCOL_NAME], network[PROTOCOL_NAME], text[PROTOCOL_LINE];
+};
+
 struct protocol_request {
     uint32_t magic;
     uint32_t op; /* enum protocol_op */
     union {
         uint32_t handle;
         uint32_t port;
-        uint32_t page; /* STATUS: which part of the text, from 0 */
         struct {
             char node[PROTOCOL_NAME], device[PROTOCOL_NAME];
         } open;
+        struct protocol_fault fault;
+        struct {
+            char node[PROTOCOL_NAME], query[PROTOCOL_LINE]; /* as testbed_ops.ask */
+        } ask;
         struct {
             uint32_t pd, access; /* bits of enum hca_access */
             uint64_t addr, length, iova;
         } mr;
+        struct {
+            uint32_t pd, type; /* enum hca_mw_type */
+        } mw;
         struct {
             uint32_t async; /* 1: of asynchronous events, 0: of completions */
         } channel;
@@ -96,7 +121,7 @@ struct protocol_request {
             uint32_t pd, max_wr, max_sge, handle, limit;
         } srq;
         struct {
-            uint64_t cookie;
+            uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
@@ -122,7 +147,7 @@ struct protocol_device {
     uint32_t vendor_id, vendor_part_id, hw_ver, num_ports, local_ca_ack_delay;
     uint32_t max_rd_atomic, max_init_rd_atomic;
     uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_srq, max_ah, max_pd;
-    uint32_t max_inline, max_mcast_attach, max_pkeys, unused;
+    uint32_t max_inline, max_mcast_attach, max_pkeys, max_mw;
 };
 
 struct protocol_port {
@@ -136,8 +161,6 @@ struct protocol_qp_info {
     struct protocol_qp_attr attr;
 };
 
-#define PROTOCOL_TEXT 1024
-
 struct protocol_reply {
     uint32_t magic;
     int32_t error; /* errno; 0: done, and the member of the request holds */
@@ -145,7 +168,7 @@ struct protocol_reply {
         struct {
             uint32_t handle;
             uint32_t id;   /* in the arena */
-            uint32_t key;  /* of a region; the number of a queue pair */
+            uint32_t key;  /* of a region or window; the number of a queue pair */
             uint32_t size; /* what a queue was made for */
         } made;
         struct {
@@ -153,17 +176,16 @@ struct protocol_reply {
             uint32_t unused;
             uint64_t shared_size, arena_size; /* bytes to map */
         } opened;
+        struct {
+            uint32_t result; /* enum testbed_result */
+            char text[256];  /* what is wrong, or the answer; ends in NUL */
+        } told;
         struct protocol_device device;
         struct protocol_port port;
         struct protocol_qp_info qp;
         struct {
             uint32_t max_wr, max_sge, limit, unused;
         } srq;
-        struct {
-            uint32_t more; /* there is another page */
-            uint32_t length;
-            char text[PROTOCOL_TEXT];
-        } status;
     } u;
 };
 

@@ -29,6 +29,7 @@ struct service_client { /* one opened device, or nothing yet */
     int socket;
     struct program program;
     uint32_t place; /* number of the device + 1; 0: none opened */
+    bool frozen;    /* stopped by a fault word */
     uint32_t async; /* handle of the channel of asynchronous events; 0: none */
 };
 
@@ -81,8 +82,9 @@ struct hca *service_hca(const struct service *service, const struct service_clie
 int service_errno(enum fabric_error error);
 void service_open(struct service *service, struct service_client *client,
                   const struct protocol_request *request, struct service_answer *out);
-void service_status(struct service *service, const struct protocol_request *request,
-                    struct service_answer *out);
+void service_inspect(struct service *service, struct service_answer *out);
+void service_control(struct service *service, const struct protocol_request *request,
+                     struct service_answer *out);
 void service_end_object(struct service *service, struct hca *hca, struct object *object);
 
 #endif

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a device, and what `simfabric status` asks for. */
+/* Opening a device. */
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "fabric_sim/simfabric/service.h"
-#include "src/fabric/planted.h"
 
 static uint32_t find_place(const struct service *service, const char *node, const char *device)
 {
@@ -47,66 +43,4 @@ void service_open(struct service *service, struct service_client *client,
     lend(out, service->shared_fd);
     lend(out, service->doorbell);
     lend(out, service->places[place - 1].fd);
-}
-
-/* ------------------------------------------------------------------ status */
-
-struct text {
-    char *bytes;
-    size_t length, capacity;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-    va_list values;
-    if (text->capacity - text->length < 256) {
-        text->capacity = text->capacity * 2 + 1024;
-        text->bytes = realloc(text->bytes, text->capacity);
-        assert(text->bytes);
-    }
-    va_start(values, format);
-    int length =
-        vsnprintf(text->bytes + text->length, text->capacity - text->length, format, values);
-    va_end(values);
-    assert(length >= 0 && (size_t)length < text->capacity - text->length);
-    text->length += (size_t)length;
-}
-
-static void describe_place(const struct service *service, uint32_t place, struct text *text)
-{
-    static const char *const states[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE"};
-    const struct sim_device *device = service->places[place].device;
-    const struct hca *hca = sim_device_hca(device);
-    unsigned opened = 0, objects = 0;
-    for (uint32_t i = 0; i < service->client_capacity; i++) {
-        const struct service_client *client = service->clients[i];
-        if (!client || client->place != place + 1)
-            continue;
-        opened++;
-        objects += objects_count(&service->objects, client->number);
-    }
-    for (uint8_t port = 1; port <= net_node_ports(sim_device_node(device)); port++) {
-        struct fabric_port_attr attr = {.state = FABRIC_PORT_DOWN};
-        bool there = hca && hca_port_query(hca, port, &attr) == FABRIC_OK;
-        assert(attr.state <= FABRIC_PORT_ACTIVE);
-        add(text, "%-12.32s %.32s/%u %-7s lid %u opened %u objects %u\n", sim_device_host(device),
-            sim_device_name(device), port, there ? states[attr.state] : "removed", attr.lid, opened,
-            objects);
-    }
-}
-
-void service_status(struct service *service, const struct protocol_request *request,
-                    struct service_answer *out)
-{
-    struct text text = {0};
-    size_t from = (size_t)request->u.page * (PROTOCOL_TEXT - 1);
-    for (uint32_t i = 0; i < service->place_count; i++)
-        describe_place(service, i, &text);
-    size_t rest = text.length > from ? text.length - from : 0;
-    size_t part = rest < PROTOCOL_TEXT - 1 ? rest : PROTOCOL_TEXT - 1;
-    if (part > 0)
-        memcpy(out->reply.u.status.text, text.bytes + from, part);
-    out->reply.u.status.length = (uint32_t)part;
-    out->reply.u.status.more = rest > part;
-    free(text.bytes);
 }

@@ -85,6 +85,9 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
         return hca_srq_destroy(hca, (hca_srq){object->id});
     case OBJECT_CQ:
         return hca_cq_destroy(hca, (hca_cq){object->id});
+    case OBJECT_MW:
+        hca_mw_end(hca, (hca_mw){object->id});
+        return FABRIC_OK;
     case OBJECT_MR:
         return hca_mr_deregister(hca, (hca_mr){object->id});
     case OBJECT_PD:
@@ -158,6 +161,23 @@ static void reg_mr(const struct call *call)
     if (!error)
         hca_mr_give(call->hca, mr, call->client->number);
     finish(call, object, error, mr.id);
+    call->out->reply.u.made.key = key;
+}
+
+static void alloc_mw(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *pd = mine(call, request->u.mw.pd, OBJECT_PD);
+    struct object *object = pd ? begin(call, OBJECT_MW, 0) : NULL;
+    hca_mw mw = {0};
+    uint32_t key = 0;
+    if (!pd)
+        call->out->reply.error = EINVAL;
+    if (!object)
+        return;
+    enum fabric_error error =
+        hca_mw_alloc(call->hca, (hca_pd){pd->id}, request->u.mw.type, object->handle, &mw, &key);
+    finish(call, object, error, mw.id);
     call->out->reply.u.made.key = key;
 }
 
@@ -313,32 +333,44 @@ static void write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *
     write_av(&from->av, &to->av);
 }
 
-static void create_qp(const struct call *call)
+/* What the queue pair is to use; false when something is missing or not the caller's. An initiator
+ * receives nothing and a target sends nothing, so they need no completion queue for that. */
+static bool find_parts(const struct call *call, struct hca_qp_init *init)
 {
     const struct protocol_request *request = call->request;
     const struct object *pd = mine(call, request->u.qp.pd, OBJECT_PD);
     const struct object *send_cq = mine(call, request->u.qp.send_cq, OBJECT_CQ);
     const struct object *recv_cq = mine(call, request->u.qp.recv_cq, OBJECT_CQ);
     const struct object *srq = mine(call, request->u.qp.srq, OBJECT_SRQ);
-    if (!pd || !send_cq || !recv_cq || (request->u.qp.srq && !srq)) {
+    bool sends = init->type != HCA_QP_DCT, receives = init->type != HCA_QP_DCI;
+    if (!pd || (sends && !send_cq) || (receives && !recv_cq) || (request->u.qp.srq && !srq))
+        return false;
+    init->pd.id = pd->id;
+    init->send_cq.id = send_cq ? send_cq->id : 0;
+    init->recv_cq.id = recv_cq ? recv_cq->id : 0;
+    init->srq.id = srq ? srq->id : 0;
+    return true;
+}
+
+static void create_qp(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    struct hca_qp_init init = {.type = request->u.qp.type,
+                               .max_send_wr = request->u.qp.max_send_wr,
+                               .max_recv_wr = request->u.qp.max_recv_wr,
+                               .max_send_sge = request->u.qp.max_send_sge,
+                               .max_recv_sge = request->u.qp.max_recv_sge,
+                               .max_inline = request->u.qp.max_inline,
+                               .sq_sig_all = request->u.qp.sq_sig_all != 0,
+                               .dc_access_key = request->u.qp.dc_access_key};
+    if (!find_parts(call, &init)) {
         call->out->reply.error = EINVAL;
         return;
     }
     struct object *object = begin(call, OBJECT_QP, request->u.qp.cookie);
     if (!object)
         return;
-    const struct hca_qp_init init = {.type = request->u.qp.type,
-                                     .pd = {pd->id},
-                                     .send_cq = {send_cq->id},
-                                     .recv_cq = {recv_cq->id},
-                                     .srq = {srq ? srq->id : 0},
-                                     .max_send_wr = request->u.qp.max_send_wr,
-                                     .max_recv_wr = request->u.qp.max_recv_wr,
-                                     .max_send_sge = request->u.qp.max_send_sge,
-                                     .max_recv_sge = request->u.qp.max_recv_sge,
-                                     .max_inline = request->u.qp.max_inline,
-                                     .sq_sig_all = request->u.qp.sq_sig_all != 0,
-                                     .context = object->handle};
+    init.context = object->handle;
     hca_qp qp = {0};
     struct hca_qp_info info = {.qp_num = 0};
     enum fabric_error error = hca_qp_create(call->hca, &init, &qp);
@@ -432,7 +464,8 @@ static void query_device(const struct call *call)
                                     .max_pd = profile->max_pd,
                                     .max_inline = attr.max_inline,
                                     .max_mcast_attach = profile->max_mcast_attach,
-                                    .max_pkeys = profile->pkey_count};
+                                    .max_pkeys = profile->pkey_count,
+                                    .max_mw = profile->max_mw};
     memcpy(out->fw_ver, attr.fw_ver, sizeof(out->fw_ver));
 }
 
@@ -476,19 +509,13 @@ static void end_channel(const struct call *call)
 static void carry_out(const struct call *call)
 {
     static void (*const makers[PROTOCOL_OP_COUNT])(const struct call *call) = {
-        [PROTOCOL_QUERY_DEVICE] = query_device,
-        [PROTOCOL_QUERY_PORT] = query_port,
-        [PROTOCOL_ALLOC_PD] = alloc_pd,
-        [PROTOCOL_REG_MR] = reg_mr,
-        [PROTOCOL_CREATE_CHANNEL] = create_channel,
-        [PROTOCOL_DESTROY_CHANNEL] = end_channel,
-        [PROTOCOL_CREATE_CQ] = create_cq,
-        [PROTOCOL_CREATE_SRQ] = create_srq,
-        [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
-        [PROTOCOL_QUERY_SRQ] = query_srq,
-        [PROTOCOL_CREATE_QP] = create_qp,
-        [PROTOCOL_MODIFY_QP] = modify_qp,
-        [PROTOCOL_QUERY_QP] = query_qp,
+        [PROTOCOL_QUERY_DEVICE] = query_device,   [PROTOCOL_QUERY_PORT] = query_port,
+        [PROTOCOL_ALLOC_PD] = alloc_pd,           [PROTOCOL_REG_MR] = reg_mr,
+        [PROTOCOL_ALLOC_MW] = alloc_mw,           [PROTOCOL_CREATE_CHANNEL] = create_channel,
+        [PROTOCOL_DESTROY_CHANNEL] = end_channel, [PROTOCOL_CREATE_CQ] = create_cq,
+        [PROTOCOL_CREATE_SRQ] = create_srq,       [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
+        [PROTOCOL_QUERY_SRQ] = query_srq,         [PROTOCOL_CREATE_QP] = create_qp,
+        [PROTOCOL_MODIFY_QP] = modify_qp,         [PROTOCOL_QUERY_QP] = query_qp,
         [PROTOCOL_CREATE_AH] = create_ah};
     switch (call->request->op) {
     case PROTOCOL_DEALLOC_PD:
@@ -496,6 +523,9 @@ static void carry_out(const struct call *call)
         return;
     case PROTOCOL_DEREG_MR:
         destroy(call, OBJECT_MR);
+        return;
+    case PROTOCOL_DEALLOC_MW:
+        destroy(call, OBJECT_MW);
         return;
     case PROTOCOL_DESTROY_CQ:
         destroy(call, OBJECT_CQ);
@@ -525,8 +555,11 @@ static void dispatch(struct service *service, struct service_client *client,
     const struct call call = {service, client, service_hca(service, client), request, out};
     if (request->op == PROTOCOL_OPEN)
         service_open(service, client, request, out);
-    else if (request->op == PROTOCOL_STATUS)
-        service_status(service, request, out);
+    else if (request->op == PROTOCOL_INSPECT)
+        service_inspect(service, out);
+    else if (request->op == PROTOCOL_FAULT || request->op == PROTOCOL_UNDO ||
+             request->op == PROTOCOL_ASK)
+        service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
     else if (!call.hca)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "fabric_sim/verbs/plugin.h"
+#include "src/fabric/planted.h"
 
 struct gathered {
     struct hca_send_wr wr;
@@ -100,7 +101,7 @@ static struct hca_send_wr *begin(struct ibv_qp_ex *qp, enum hca_wr_opcode opcode
 {
     struct plugin_batch *batch = of(qp)->batch;
     const unsigned known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED;
-    assert(batch && opcode <= HCA_WR_ATOMIC_FETCH_AND_ADD);
+    assert(batch && opcode <= HCA_WR_LOCAL_INV);
     if (batch->count == batch->capacity) {
         batch->capacity = batch->capacity * 2 + 16;
         batch->at = grown(batch->at, batch->capacity * sizeof(batch->at[0]));
@@ -170,6 +171,24 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qp, uint32_t rkey, uint64_t ad
     begin_remote(qp, HCA_WR_ATOMIC_FETCH_AND_ADD, rkey, addr)->compare_add = add;
 }
 
+static void wr_send_inv(struct ibv_qp_ex *qp, uint32_t rkey)
+{
+    begin(qp, HCA_WR_SEND_WITH_INV)->rkey = rkey;
+}
+
+static void wr_local_inv(struct ibv_qp_ex *qp, uint32_t rkey)
+{
+    begin(qp, HCA_WR_LOCAL_INV)->rkey = rkey;
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *qp, struct ibv_mw *mw, uint32_t rkey,
+                       const struct ibv_mw_bind_info *info)
+{
+    struct hca_send_wr *wr = begin(qp, HCA_WR_BIND_MW);
+    if (!plugin_bind_of(mw, IBV_MW_TYPE_2, rkey, info, wr))
+        of(qp)->batch->error = EINVAL;
+}
+
 /* ------------------------------------------------------------------ setters */
 
 static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
@@ -179,6 +198,16 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn
     one->wr.ah.id = ((struct plugin_ah *)ah)->id;
     one->wr.dest_qp = qpn;
     one->wr.qkey = qkey;
+}
+
+void batch_set_dc_addr(struct plugin_qp *qp, const struct plugin_ah *ah, uint32_t target,
+                       uint64_t key)
+{
+    assert(qp && ah);
+    struct gathered *one = latest(&qp->qp.qp_ex);
+    one->wr.ah.id = ah->id;
+    one->wr.dest_qp = target;
+    one->wr.dc_access_key = PLANTED(verbs_dc_keyless) ? 0 : key;
 }
 
 static void wr_set_sge_list(struct ibv_qp_ex *qp, size_t count, const struct ibv_sge *list)
@@ -254,45 +283,43 @@ static void fill_operations(struct ibv_qp_ex *qp, uint64_t ops)
         qp->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
     if (ops & IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD)
         qp->wr_atomic_fetch_add = wr_atomic_fetch_add;
+    if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
+        qp->wr_send_inv = wr_send_inv;
+    if (ops & IBV_QP_EX_WITH_LOCAL_INV)
+        qp->wr_local_inv = wr_local_inv;
+    if (ops & IBV_QP_EX_WITH_BIND_MW)
+        qp->wr_bind_mw = wr_bind_mw;
 }
 
 /* What the transport can do at all (vol. 1, table 90 "allowed operations per transport"). */
-static uint64_t served(enum ibv_qp_type type)
+static uint64_t served(uint32_t type)
 {
     const uint64_t sends = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
     const uint64_t writes = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
     const uint64_t reads = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                            IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
-    return type == IBV_QPT_UD   ? sends
-           : type == IBV_QPT_UC ? sends | writes
-                                : sends | writes | reads;
+    const uint64_t windows = IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_LOCAL_INV;
+    switch (type) {
+    case HCA_QP_UD:
+        return sends;
+    case HCA_QP_UC:
+        return sends | writes | windows;
+    case HCA_QP_RC:
+        return sends | writes | reads | windows | IBV_QP_EX_WITH_SEND_WITH_INV;
+    default:
+        return sends | writes | reads;
+    }
 }
 
-struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+/* The functions of a queue pair that posts this way; false without memory. */
+static bool open_batch(struct plugin_qp *qp, uint64_t ops)
 {
-    assert(context && attr);
-    const uint32_t known =
-        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    bool flags = (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags;
-    bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || (attr->comp_mask & ~known) || flags ||
-        (ops && (attr->send_ops_flags & ~served(attr->qp_type)))) {
-        errno = EOPNOTSUPP;
-        return NULL;
-    }
-    struct ibv_qp *qp = plugin_create_qp(attr->pd, (struct ibv_qp_init_attr *)(void *)attr);
-    if (!qp || !ops)
-        return qp;
-    struct plugin_qp *made = (struct plugin_qp *)qp;
-    struct ibv_qp_ex *ex = &made->qp.qp_ex;
-    made->batch = batch_new();
-    if (!made->batch) {
-        (void)plugin_destroy_qp(qp);
-        errno = ENOMEM;
-        return NULL;
-    }
-    made->qp.comp_mask |= VERBS_QP_EX;
-    fill_operations(ex, attr->send_ops_flags);
+    struct ibv_qp_ex *ex = &qp->qp.qp_ex;
+    qp->batch = batch_new();
+    if (!qp->batch)
+        return false;
+    qp->qp.comp_mask |= VERBS_QP_EX;
+    fill_operations(ex, ops);
     ex->wr_start = wr_start;
     ex->wr_complete = wr_complete;
     ex->wr_abort = wr_abort;
@@ -300,7 +327,40 @@ struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_in
     ex->wr_set_sge_list = wr_set_sge_list;
     ex->wr_set_inline_data = wr_set_inline_data;
     ex->wr_set_inline_data_list = wr_set_inline_data_list;
-    if (attr->qp_type == IBV_QPT_UD)
+    if (qp->type == HCA_QP_UD)
         ex->wr_set_ud_addr = wr_set_ud_addr;
-    return qp;
+    return true;
+}
+
+struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
+                                   const struct ibv_qp_init_attr_ex *attr,
+                                   const struct plugin_kind *kind)
+{
+    assert(context && attr && kind);
+    const uint32_t known =
+        IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    bool flags = (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags;
+    bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+    if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || (attr->comp_mask & ~known) || flags ||
+        (ops && (attr->send_ops_flags & ~served(kind->type)))) {
+        errno = EOPNOTSUPP;
+        return NULL;
+    }
+    struct ibv_qp *qp =
+        plugin_make_qp(attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, kind);
+    if (!qp || !ops || open_batch((struct plugin_qp *)qp, attr->send_ops_flags))
+        return qp;
+    (void)plugin_destroy_qp(qp);
+    errno = ENOMEM;
+    return NULL;
+}
+
+struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+    struct plugin_kind kind = {.type = HCA_QP_RC};
+    assert(attr);
+    if (plugin_qp_type(attr->qp_type, &kind.type))
+        return plugin_create_qp_of(context, attr, &kind);
+    errno = EOPNOTSUPP;
+    return NULL;
 }

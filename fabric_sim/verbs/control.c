@@ -248,6 +248,14 @@ int plugin_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
     return 0;
 }
 
+int plugin_get_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+    assert(srq && number);
+    *number = state_srq_number(&context_of_plugin(srq->context)->state,
+                               ((struct plugin_srq *)srq)->state);
+    return 0;
+}
+
 int plugin_destroy_srq(struct ibv_srq *srq)
 {
     struct plugin_srq *of = (struct plugin_srq *)srq;

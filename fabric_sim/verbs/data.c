@@ -84,7 +84,16 @@ static bool opcode_of(enum ibv_wr_opcode opcode, enum hca_wr_opcode *out)
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
         *out = HCA_WR_ATOMIC_FETCH_AND_ADD;
         return true;
-    default: /* windows, invalidation, segmentation: not offered */
+    case IBV_WR_SEND_WITH_INV:
+        *out = HCA_WR_SEND_WITH_INV;
+        return true;
+    case IBV_WR_BIND_MW:
+        *out = HCA_WR_BIND_MW;
+        return true;
+    case IBV_WR_LOCAL_INV:
+        *out = HCA_WR_LOCAL_INV;
+        return true;
+    default: /* segmentation, drivers' own: not offered */
         return false;
     }
 }
@@ -115,6 +124,13 @@ static bool request_of(const struct plugin_qp *qp, const struct ibv_send_wr *wr,
     out->sges = sges;
     out->sge_count = (uint32_t)wr->num_sge;
     out->imm = be32toh(wr->imm_data);
+    if (out->opcode == HCA_WR_BIND_MW)
+        return plugin_bind_of(wr->bind_mw.mw, IBV_MW_TYPE_2, wr->bind_mw.rkey,
+                              &wr->bind_mw.bind_info, out);
+    if (out->opcode == HCA_WR_SEND_WITH_INV || out->opcode == HCA_WR_LOCAL_INV) {
+        out->rkey = wr->invalidate_rkey;
+        return true;
+    }
     if (qp->qp.qp.qp_type == IBV_QPT_UD) {
         const struct plugin_ah *ah = (const struct plugin_ah *)wr->wr.ud.ah;
         out->ah.id = ah ? ah->id : 0;
@@ -247,6 +263,8 @@ static enum ibv_wc_opcode wc_opcode_of(uint8_t opcode)
         [HCA_WC_RECV_RDMA_WITH_IMM] = IBV_WC_RECV_RDMA_WITH_IMM,
         [HCA_WC_COMP_SWAP] = IBV_WC_COMP_SWAP,
         [HCA_WC_FETCH_ADD] = IBV_WC_FETCH_ADD,
+        [HCA_WC_BIND_MW] = IBV_WC_BIND_MW,
+        [HCA_WC_LOCAL_INV] = IBV_WC_LOCAL_INV,
     };
     assert(opcode < sizeof(opcodes) / sizeof(opcodes[0]));
     return opcodes[opcode];
@@ -260,10 +278,14 @@ static void completion_of(const struct hca_wc *from, struct ibv_wc *to)
     to->opcode = wc_opcode_of(from->opcode);
     to->vendor_err = from->vendor_err;
     to->byte_len = from->byte_len;
-    to->imm_data = htobe32(from->imm);
+    if (from->with_inv)
+        to->invalidated_rkey = from->imm;
+    else
+        to->imm_data = htobe32(from->imm);
     to->qp_num = from->qp_num;
     to->src_qp = from->src_qp;
-    to->wc_flags = (from->with_imm ? IBV_WC_WITH_IMM : 0u) | (from->with_grh ? IBV_WC_GRH : 0u);
+    to->wc_flags = (from->with_imm ? IBV_WC_WITH_IMM : 0u) | (from->with_grh ? IBV_WC_GRH : 0u) |
+                   (from->with_inv ? IBV_WC_WITH_INV : 0u);
     to->pkey_index = from->pkey_index;
     to->slid = from->slid;
     to->sl = from->sl;

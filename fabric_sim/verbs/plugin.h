@@ -10,6 +10,7 @@
 #ifndef FABRIC_SIM_VERBS_PLUGIN_H
 #define FABRIC_SIM_VERBS_PLUGIN_H
 
+#include <infiniband/mlx5dv.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -52,6 +53,11 @@ struct plugin_mr {
     uint32_t handle;
 };
 
+struct plugin_mw {
+    struct ibv_mw mw;
+    uint32_t handle, id;
+};
+
 struct plugin_cq {
     struct ibv_cq cq;
     uint32_t handle;
@@ -73,6 +79,8 @@ struct plugin_qp {
     struct plugin_batch *batch; /* null: made without the ibv_wr_ interface */
     struct ibv_qp_cap cap;
     bool sq_sig_all;
+    uint32_t type; /* enum hca_qp_type */
+    struct mlx5dv_qp_ex mlx5;
     atomic_uint reported;
 };
 
@@ -95,6 +103,8 @@ int plugin_call(struct plugin_context *context, const struct protocol_request *r
 int plugin_create_channel(struct plugin_context *context, bool async, uint32_t *handle, int *fd);
 /* A request that only names a handle. */
 int plugin_end(struct plugin_context *context, enum protocol_op op, uint32_t handle);
+/* Whether the device is one of a simulated fabric. */
+bool plugin_is_ours(const struct ibv_device *device);
 /* Looks whether the daemon is still there; sets `gone`. */
 void plugin_look(struct plugin_context *context);
 
@@ -125,11 +135,28 @@ int plugin_destroy_cq(struct ibv_cq *cq);
 struct ibv_srq *plugin_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
 int plugin_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
 int plugin_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr);
+int plugin_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 int plugin_destroy_srq(struct ibv_srq *srq);
 void plugin_put_av(const struct ibv_ah_attr *from, struct protocol_av *to);
 void plugin_get_av(const struct protocol_av *from, struct ibv_ah_attr *to);
 
+/* ---- window.c */
+struct ibv_mw *plugin_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int plugin_dealloc_mw(struct ibv_mw *mw);
+int plugin_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+/* The request that binds a window of that type so; false: EINVAL. */
+bool plugin_bind_of(const struct ibv_mw *mw, enum ibv_mw_type type, uint32_t rkey,
+                    const struct ibv_mw_bind_info *info, struct hca_send_wr *out);
+
 /* ---- queue_pair.c */
+struct plugin_kind {
+    uint32_t type; /* enum hca_qp_type */
+    uint64_t dc_access_key;
+};
+/* The kind of a queue pair that verbs have a number for; false: it is not served. */
+bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out);
+struct ibv_qp *plugin_make_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+                              const struct plugin_kind *kind);
 struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -142,6 +169,13 @@ int plugin_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t li
 struct plugin_batch *batch_new(void); /* null without memory */
 void batch_free(struct plugin_batch *batch);
 struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
+/* The same of a kind that verbs have no number for. */
+struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
+                                   const struct ibv_qp_init_attr_ex *attr,
+                                   const struct plugin_kind *kind);
+/* The target of the request that was begun last. */
+void batch_set_dc_addr(struct plugin_qp *qp, const struct plugin_ah *ah, uint32_t target,
+                       uint64_t key);
 
 /* ---- query.c */
 int plugin_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,

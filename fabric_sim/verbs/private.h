@@ -57,13 +57,16 @@ _Static_assert(sizeof(struct verbs_qp) == 368, "verbs_qp of private ABI 34");
 
 /* Every operation of a context, in alphabetical order; those that are not served have no type. */
 struct verbs_context_ops {
-    void *advise_mr, *alloc_dm, *alloc_mw, *alloc_null_mr, *alloc_parent_domain;
+    void *advise_mr, *alloc_dm;
+    struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
+    void *alloc_null_mr, *alloc_parent_domain;
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
     void *alloc_td;
     void (*async_event)(struct ibv_context *context, struct ibv_async_event *event);
     void *attach_counters_point_flow;
     int (*attach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
-    void *bind_mw, *close_xrcd;
+    int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
+    void *close_xrcd;
     void (*cq_event)(struct ibv_cq *cq);
     struct ibv_ah *(*create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr);
     void *create_counters;
@@ -74,7 +77,8 @@ struct verbs_context_ops {
     struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
     void *create_rwq_ind_table;
     struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
-    void *create_srq_ex, *create_wq, *dealloc_mw;
+    void *create_srq_ex, *create_wq;
+    int (*dealloc_mw)(struct ibv_mw *mw);
     int (*dealloc_pd)(struct ibv_pd *pd);
     void *dealloc_td;
     int (*dereg_mr)(struct verbs_mr *mr);
@@ -88,7 +92,9 @@ struct verbs_context_ops {
     void *destroy_wq;
     int (*detach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
     void (*free_context)(struct ibv_context *context);
-    void *free_dm, *get_srq_num, *import_dm, *import_mr, *import_pd, *modify_cq;
+    void *free_dm;
+    int (*get_srq_num)(struct ibv_srq *srq, uint32_t *srq_num);
+    void *import_dm, *import_mr, *import_pd, *modify_cq;
     void *modify_flow_action_esp;
     int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
     void *modify_qp_rate_limit;

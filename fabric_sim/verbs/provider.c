@@ -19,15 +19,18 @@
 
 /* What is not here is refused by libibverbs itself (EOPNOTSUPP). */
 static const struct verbs_context_ops operations = {
+    .alloc_mw = plugin_alloc_mw,
     .alloc_pd = plugin_alloc_pd,
     .async_event = plugin_async_event,
     .attach_mcast = plugin_attach_mcast,
+    .bind_mw = plugin_bind_mw,
     .cq_event = plugin_cq_event,
     .create_ah = plugin_create_ah,
     .create_cq = plugin_create_cq,
     .create_qp = plugin_create_qp,
     .create_qp_ex = plugin_create_qp_ex,
     .create_srq = plugin_create_srq,
+    .dealloc_mw = plugin_dealloc_mw,
     .dealloc_pd = plugin_dealloc_pd,
     .dereg_mr = plugin_dereg_mr,
     .destroy_ah = plugin_destroy_ah,
@@ -35,6 +38,7 @@ static const struct verbs_context_ops operations = {
     .destroy_qp = plugin_destroy_qp,
     .destroy_srq = plugin_destroy_srq,
     .detach_mcast = plugin_detach_mcast,
+    .get_srq_num = plugin_get_srq_num,
     .modify_qp = plugin_modify_qp,
     .modify_srq = plugin_modify_srq,
     .poll_cq = plugin_poll_cq,
@@ -232,14 +236,21 @@ static void uninit_device(struct verbs_device *device)
     free(device);
 }
 
+static const struct verbs_device_ops driver = {.name = "simfabric",
+                                               .match_min_abi_version = 1,
+                                               .match_max_abi_version = 1,
+                                               .match_device = match_device,
+                                               .alloc_context = alloc_context,
+                                               .alloc_device = alloc_device,
+                                               .uninit_device = uninit_device};
+
+bool plugin_is_ours(const struct ibv_device *device)
+{
+    assert(device);
+    return ((const struct verbs_device *)(const void *)device)->ops == &driver;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
-    static const struct verbs_device_ops driver = {.name = "simfabric",
-                                                   .match_min_abi_version = 1,
-                                                   .match_max_abi_version = 1,
-                                                   .match_device = match_device,
-                                                   .alloc_context = alloc_context,
-                                                   .alloc_device = alloc_device,
-                                                   .uninit_device = uninit_device};
     verbs_register_driver_34(&driver);
 }

@@ -25,12 +25,15 @@ static void fill_device(const struct protocol_device *from, struct ibv_device_at
         .max_qp = (int)from->max_qp,
         .max_qp_wr = (int)from->max_qp_wr,
         .device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
-                            IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN,
+                            IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
+                            IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
+                            IBV_DEVICE_MEM_MGT_EXTENSIONS,
         .max_sge = (int)from->max_sge,
         .max_sge_rd = (int)from->max_sge,
         .max_cq = (int)from->max_cq,
         .max_cqe = (int)from->max_cqe,
         .max_mr = (int)from->max_mr,
+        .max_mw = (int)from->max_mw,
         .max_pd = (int)from->max_pd,
         .max_qp_rd_atom = (int)from->max_rd_atomic,
         .max_res_rd_atom = (int)(from->max_rd_atomic * from->max_qp),

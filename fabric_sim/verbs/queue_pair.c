@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fabric_sim/verbs/plugin.h"
+#include "src/fabric/planted.h"
 
 _Static_assert((int)FABRIC_QPS_ERR == IBV_QPS_ERR, "one numbering of states");
 _Static_assert((int)HCA_QP_DEST_QPN == IBV_QP_DEST_QPN, "one numbering of attributes");
@@ -12,7 +13,7 @@ _Static_assert((int)FABRIC_MTU_4096 == IBV_MTU_4096, "one numbering of MTUs");
 
 #define PSN 0xffffffu
 
-static bool type_of(enum ibv_qp_type type, uint32_t *out)
+bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out)
 {
     if (type == IBV_QPT_RC)
         *out = HCA_QP_RC;
@@ -25,14 +26,19 @@ static bool type_of(enum ibv_qp_type type, uint32_t *out)
     return true;
 }
 
-static bool write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
-                       struct protocol_request *request)
+static uint32_t cq_handle(const struct ibv_cq *cq)
 {
-    if (!attr->send_cq || !attr->recv_cq || !type_of(attr->qp_type, &request->u.qp.type))
-        return false;
+    return cq ? ((const struct plugin_cq *)cq)->handle : 0;
+}
+
+static void write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+                       const struct plugin_kind *kind, struct protocol_request *request)
+{
+    request->u.qp.type = kind->type;
+    request->u.qp.dc_access_key = kind->dc_access_key;
     request->u.qp.pd = ((const struct plugin_pd *)pd)->handle;
-    request->u.qp.send_cq = ((const struct plugin_cq *)attr->send_cq)->handle;
-    request->u.qp.recv_cq = ((const struct plugin_cq *)attr->recv_cq)->handle;
+    request->u.qp.send_cq = cq_handle(attr->send_cq);
+    request->u.qp.recv_cq = cq_handle(attr->recv_cq);
     request->u.qp.srq = attr->srq ? ((const struct plugin_srq *)attr->srq)->handle : 0;
     request->u.qp.max_send_wr = attr->cap.max_send_wr;
     request->u.qp.max_recv_wr = attr->srq ? 0 : attr->cap.max_recv_wr;
@@ -40,7 +46,6 @@ static bool write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a
     request->u.qp.max_recv_sge = attr->srq ? 0 : attr->cap.max_recv_sge;
     request->u.qp.max_inline = attr->cap.max_inline_data;
     request->u.qp.sq_sig_all = attr->sq_sig_all != 0;
-    return true;
 }
 
 /* libibverbs fills nothing of a new queue pair. */
@@ -65,28 +70,37 @@ static void fill(struct plugin_qp *qp, struct ibv_pd *pd, const struct ibv_qp_in
     pthread_cond_init(&public->cond, NULL);
 }
 
-struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+struct ibv_qp *plugin_make_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
+                              const struct plugin_kind *kind)
 {
-    assert(pd && attr);
+    assert(pd && attr && kind);
     struct plugin_context *context = context_of_plugin(pd->context);
     struct protocol_request request = client_request(PROTOCOL_CREATE_QP);
     struct protocol_reply reply;
     struct plugin_qp *qp = calloc(1, sizeof(*qp));
-    int error = qp ? 0 : ENOMEM;
-    if (!error && !write_init(pd, attr, &request))
-        error = attr->send_cq && attr->recv_cq ? EOPNOTSUPP : EINVAL;
+    write_init(pd, attr, kind, &request);
     request.u.qp.cookie = (uint64_t)(uintptr_t)qp;
-    if (!error)
-        error = plugin_call(context, &request, &reply, NULL);
+    int error = qp ? plugin_call(context, &request, &reply, NULL) : ENOMEM;
     if (error) {
         free(qp);
         errno = error;
         return NULL;
     }
     fill(qp, pd, attr, &reply);
+    qp->type = kind->type;
     qp->state = state_qp(&context->state, qp->id);
     assert(qp->state);
     return &qp->qp.qp;
+}
+
+struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+    struct plugin_kind kind = {.type = HCA_QP_RC};
+    assert(attr);
+    if (plugin_qp_type(attr->qp_type, &kind.type))
+        return plugin_make_qp(pd, attr, &kind);
+    errno = EOPNOTSUPP;
+    return NULL;
 }
 
 /* Only what the mask names is read: the rest of the structure may be anything. */
@@ -117,14 +131,18 @@ static void write_attr(const struct ibv_qp_attr *from, int mask, struct protocol
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     assert(qp && attr);
+    const struct plugin_qp *of = (struct plugin_qp *)qp;
     struct protocol_request request = client_request(PROTOCOL_MODIFY_QP);
     struct protocol_reply reply;
-    request.u.modify.handle = ((struct plugin_qp *)qp)->handle;
+    request.u.modify.handle = of->handle;
     request.u.modify.mask = (uint32_t)mask;
     write_attr(attr, mask, &request.u.modify.attr);
     int error = plugin_call(context_of_plugin(qp->context), &request, &reply, NULL);
     if (!error && (mask & IBV_QP_STATE))
         qp->state = attr->qp_state;
+    if (!error && qp->state == IBV_QPS_RTR && of->type == HCA_QP_DCT &&
+        !PLANTED(verbs_target_numberless))
+        qp->qp_num = of->state->qp_num; /* a DC target has none before */
     return error;
 }
 

@@ -45,6 +45,8 @@ enum bth_operation {
     BTH_ATOMIC_ACKNOWLEDGE = 0x12,
     BTH_COMPARE_SWAP = 0x13,
     BTH_FETCH_ADD = 0x14,
+    BTH_SEND_LAST_INV = 0x16,
+    BTH_SEND_ONLY_INV = 0x17,
 };
 
 /* Bytes that several packets refer to. The owner keeps them until `users` is 0 or swaps in a copy
@@ -81,13 +83,14 @@ struct packet {
 
     /* Extended headers; which ones hold follows from the opcode. */
     uint64_t va; /* RETH, AtomicETH */
-    uint32_t rkey, dma_length;
+    uint32_t rkey, dma_length; /* RETH; rkey also IETH */
     uint64_t swap_add, compare; /* AtomicETH; AtomicAckETH in swap_add */
     uint32_t imm;
     uint8_t syndrome;      /* AETH */
     uint32_t msn;          /* AETH */
     uint32_t qkey, src_qp; /* DETH; src_qp also for DC */
     uint64_t dc_key;       /* DC */
+    uint32_t srq;          /* XRCETH: 24 bits */
 
     /* Payload: payload_length bytes at payload->bytes + payload_offset; null when there is none. */
     struct payload *payload;

@@ -20,6 +20,7 @@
 
 #define CLI_MAX_OPERANDS 64
 #define CLI_MAX_OPTIONS 64
+#define CLI_MAX_NODES 64u /* that run at once */
 
 /* A file as the host has read it. */
 struct cli_file {
@@ -43,6 +44,7 @@ struct cli_node {
     void *context; /* of the two above */
     enum fabric_log_level log_level;
     int log_format; /* 0: text on a terminal and JSON elsewhere; 1: text; 2: JSON */
+    bool busy_poll; /* completion queues are looked into without end */
 };
 
 enum cli_signal {
@@ -70,6 +72,10 @@ struct cli_host {
     /* Runs a node to its end. An error of its start, or FABRIC_OK; cancelled when a signal ended
      * it. */
     enum fabric_error (*run)(void *context, const struct cli_node *node);
+    /* Runs `count` nodes (1 to CLI_MAX_NODES), each on a thread and a fabric of its own, to their
+     * ends. A signal is told to the first, and then its command to all of them; it may not be null.
+     * Returns the first error. */
+    enum fabric_error (*run_several)(void *context, const struct cli_node *nodes, size_t count);
     /* From which level on the node that runs logs. */
     void (*log_level)(void *context, enum fabric_log_level level);
     /* A fabric to look around with: system files and devices; with `sysfs_root` the files below

@@ -46,6 +46,25 @@ static const struct cli_option verify_options[] = {
     {.name = NULL},
 };
 
+static const struct cli_option bench_options[] = {
+    CLIENT_OPTIONS,
+    {.name = "transport", .value = "WAY", .help = "auto, rdma or tcp", .choices = transports},
+    {.name = "connections", .value = "N", .help = "to each server over TCP, of each thread"},
+    {.name = "size", .value = "SIZE", .help = "of every value; 2MiB unless it is given"},
+    {.name = "depth", .value = "N", .help = "operations under way on each thread; 8"},
+    {.name = "threads", .value = "N", .help = "clients, each on a thread of its own; 1"},
+    {.name = "mix",
+     .value = "PUT:GET[:EXISTS]",
+     .help = "how often each is drawn; 1:1. 0:1 only gets"},
+    {.name = "keys", .value = "N", .help = "blocks of each thread; 64"},
+    {.name = "warm-up", .value = "TIME", .help = "before anything is counted; 1s"},
+    {.name = "duration", .value = "TIME", .help = "of the measurement; 10s"},
+    {.name = "count", .value = "N", .help = "operations in all, in place of --duration"},
+    {.name = "seed", .value = "N", .help = "of the order of keys and operations; 1"},
+    {.name = "keep", .help = "leave the blocks in the store"},
+    {.name = NULL},
+};
+
 #define SET_OPTION                                                                                 \
     {                                                                                              \
         .name = "set", .value = "SECTION.KEY=VALUE",                                               \
@@ -167,6 +186,20 @@ const struct cli_command cli_commands[] = {
      .examples = EXAMPLES("memkv rm model/layer0 --server node2:9900"),
      .options = client_options,
      .run = cli_run_rm},
+    {.object = "bench",
+     .operands = "",
+     .summary = "how fast a store is",
+     .about =
+         "Puts blocks of its own, warms up, measures puts and gets as they are mixed, says how "
+         "many there were in a second and how long they took, and deletes the blocks. Every "
+         "value that comes back is looked at. What the store gave away for others counts as "
+         "not found. Ctrl-C ends it early and says what was measured; a second one leaves the "
+         "blocks there. Under --json every setting that held is part of the result. " KEY_HELP,
+     .examples = EXAMPLES("memkv bench --server node2:9900 --auth-key-file auth.key",
+                          "memkv bench --server node2:9900 --size 2MiB --depth 16 --threads 2 "
+                          "--mix 1:4 --duration 30s --json"),
+     .options = bench_options,
+     .run = cli_run_bench},
     {.object = "net",
      .verb = "show",
      .operands = "",

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdarg.h>
 
 #include "src/fabric/planted.h"
 #include "src/fabric/seam.h"
@@ -28,6 +29,24 @@ void cli_progress_say(struct cli_progress *progress, const struct cli_work *work
         fprintf(host->err, ", %" PRIu64 " MiB/s, %" PRIu64 " s left", done / MIB * SECOND / took,
                 (size - done) / MIB * took / (done / MIB + 1) / SECOND);
     fflush(host->err);
+    progress->shown = true;
+}
+
+void cli_progress_line(struct cli_progress *progress, const struct cli_work *work, uint64_t now,
+                       const char *format, ...)
+{
+    const struct cli_host *host = work->cli->host;
+    char line[100];
+    va_list arguments;
+    assert(progress && format);
+    if (!host->progress || (progress->shown && now - progress->said < SECOND / 5))
+        return;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(host->err, CLEAR "%s", line);
+    fflush(host->err);
+    progress->said = now;
     progress->shown = true;
 }
 

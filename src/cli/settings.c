@@ -19,6 +19,7 @@ static const struct cli_flag client_flags[] = {
     {"auth-key", "auth_key"},
     {"auth-key-file", "auth_key_file"},
     {"transport", "transport"},
+    {"connections", "num_connections"},
     {"timeout", "timeout"},
     {"pkey-index", "pkey_index"},
     {"pkey", "pkey"},

@@ -231,6 +231,7 @@ static enum cli_exit serve(struct cli *cli, struct cli_server *l)
         .context = &serving,
         .log_level = (enum fabric_log_level)l->config.log_level,
         .log_format = l->config.log_format,
+        .busy_poll = l->config.rdma.busy_poll,
     };
     enum fabric_error error = cli->host->run(cli->host->context, &node);
     OPENSSL_cleanse(text, strlen(text));

@@ -18,6 +18,8 @@ static void drain(struct cli_work *w)
     struct client_completion completion;
     while (!w->done && client_completions(w->client, &completion, 1) == 1)
         w->completed(w, &completion);
+    if (!w->done && w->drained)
+        w->drained(w);
 }
 
 static enum fabric_error start(struct fabric *f, const char *config, size_t length,
@@ -45,10 +47,13 @@ static void take(void *state, const struct fabric_event *event)
     drain(w);
 }
 
+/* There is one: a signal came. */
 static void command(void *state, const char *json)
 {
-    (void)state;
-    (void)json; /* nobody gives any: signals end it at once */
+    struct cli_work *w = state;
+    (void)json;
+    if (!w->done && w->interrupted)
+        w->interrupted(w);
 }
 
 static void stop(void *state)
@@ -68,42 +73,71 @@ static bool is_done(void *context)
     return w->done;
 }
 
-/* A command has nothing to finish: what was not acknowledged did not happen. */
+/* Most commands have nothing to finish: what was not acknowledged did not happen. */
 static const char *take_signal(void *context, int cli_signal)
 {
     struct cli_work *w = context;
     (void)cli_signal;
     w->cancelled = true;
-    return NULL;
+    return w->interrupted ? "{}" : NULL;
+}
+
+static struct cli_node node_of(struct cli_work *work)
+{
+    return (struct cli_node){.program = &work_program,
+                             .config = "",
+                             .sink = {.context = work, .report = drop_report},
+                             .done = is_done,
+                             .signal = take_signal,
+                             .context = work,
+                             .log_level = FABRIC_LOG_WARN,
+                             .busy_poll = work->config.rdma.busy_poll};
+}
+
+static enum fabric_error run_all(struct cli_work *works, size_t count)
+{
+    const struct cli_host *host = works->cli->host;
+    struct cli_node nodes[CLI_MAX_NODES];
+    assert(count >= 1 && count <= CLI_MAX_NODES);
+    for (size_t i = 0; i < count; i++) {
+        assert(works[i].begin && works[i].completed && (count == 1 || works[i].interrupted));
+        works[i].config = works->config;
+        nodes[i] = node_of(&works[i]);
+    }
+    return count == 1 ? host->run(host->context, nodes)
+                      : host->run_several(host->context, nodes, count);
+}
+
+bool cli_works_run(struct cli_work *works, size_t count, enum cli_exit *code)
+{
+    assert(works && count && code);
+    bool done = true;
+    *code = cli_client_config(works->cli, works->transport, &works->config);
+    if (*code != CLI_DONE)
+        return false;
+    if (works->one_server && works->config.server_count > 1 && !PLANTED(cli_verify_any_server)) {
+        *code = cli_usage(works->cli, "found %u servers; one is expected: --server HOST:PORT",
+                          (unsigned)works->config.server_count);
+        return false;
+    }
+    enum fabric_error error = run_all(works, count);
+    for (size_t i = 0; i < count; i++) {
+        OPENSSL_cleanse(works[i].config.auth_key, sizeof works[i].config.auth_key);
+        done = done && works[i].done;
+    }
+    if (done)
+        return true;
+    if (works->cancelled || error == ERR_CANCELLED)
+        *code = CLI_INTERRUPTED;
+    else
+        *code = cli_fail(works->cli, error ? error : ERR_INTERNAL, "the client did not start");
+    return false;
 }
 
 bool cli_work_run(struct cli_work *work, enum cli_exit *code)
 {
-    assert(work && work->begin && work->completed && code);
-    *code = cli_client_config(work->cli, work->transport, &work->config);
-    if (*code != CLI_DONE)
-        return false;
-    if (work->one_server && work->config.server_count > 1 && !PLANTED(cli_verify_any_server)) {
-        *code = cli_usage(work->cli, "found %u servers; one is expected: --server HOST:PORT",
-                          (unsigned)work->config.server_count);
-        return false;
-    }
-    const struct cli_node node = {.program = &work_program,
-                                  .config = "",
-                                  .sink = {.context = work, .report = drop_report},
-                                  .done = is_done,
-                                  .signal = take_signal,
-                                  .context = work,
-                                  .log_level = FABRIC_LOG_WARN};
-    enum fabric_error error = work->cli->host->run(work->cli->host->context, &node);
-    OPENSSL_cleanse(work->config.auth_key, sizeof work->config.auth_key);
-    if (work->done)
-        return true;
-    if (work->cancelled || error == ERR_CANCELLED)
-        *code = CLI_INTERRUPTED;
-    else
-        *code = cli_fail(work->cli, error ? error : ERR_INTERNAL, "the client did not start");
-    return false;
+    assert(work);
+    return cli_works_run(work, 1, code);
 }
 
 void cli_work_submit(struct cli_work *work, enum client_kind kind, const char *key, void *data,

@@ -174,7 +174,6 @@ struct client_operation {
     enum wire_type type;
     uint32_t server, peer;
     bool bound; /* to this connection: what went out on it may still take effect there */
-    uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
     struct client_memory *memory; /* null: it moves no data, or has not needed any */
     uint8_t *data;                /* in it */
@@ -203,11 +202,13 @@ struct client_operation {
     bool revoking; /* the window goes ahead of the end of the attempt */
 
     enum fabric_error error; /* of the attempt, then of the operation */
-    char detail[WIRE_DETAIL];
     bool retry;
     bool found;
     bool refused;    /* at once: no server has heard of it */
     uint32_t needed; /* bytes, after buffer_too_small */
+
+    char detail[WIRE_DETAIL]; /* last: a new operation clears only its beginning, and no key */
+    uint8_t key[WIRE_MAX_KEY];
 };
 
 enum client_choice {
@@ -392,7 +393,8 @@ struct client_operation *client_operation_at(const struct client *c, uint32_t sl
 /* A free position; room was reserved. Becomes QUEUED by client_operation_start. */
 struct client_operation *client_operation_new(struct client *c, enum wire_type type);
 void client_operation_free(struct client *c, struct client_operation *op);
-void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout);
+void client_operation_start(struct client *c, struct client_operation *op, uint64_t now,
+                            uint64_t timeout);
 /* It is over: nothing can touch its memory any more. */
 void client_operation_done(struct client *c, struct client_operation *op);
 void client_operation_kick(struct client *c, struct client_operation *op);

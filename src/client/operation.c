@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,10 @@ struct client_operation *client_operation_new(struct client *c, enum wire_type t
         c->first_free = ++c->operation_end;
     else
         c->first_free = op->next_free;
-    *op = (struct client_operation){.slot = slot, .serial = ++c->serial, .type = type};
+    memset(op, 0, offsetof(struct client_operation, detail) + 1);
+    op->slot = slot;
+    op->serial = ++c->serial;
+    op->type = type;
     op->request = (client_request_id)op->serial << 32 | slot;
     c->open++;
     return op;
@@ -133,7 +137,8 @@ void client_operation_done(struct client *c, struct client_operation *op)
     c->done_count++;
 }
 
-void client_operation_start(struct client *c, struct client_operation *op, uint64_t timeout)
+void client_operation_start(struct client *c, struct client_operation *op, uint64_t now,
+                            uint64_t timeout)
 {
     uint64_t seeds[CONFIG_MAX_SERVERS];
     assert(c && op && op->state == CLIENT_FREE && op->key_length && timeout);
@@ -141,7 +146,7 @@ void client_operation_start(struct client *c, struct client_operation *op, uint6
         seeds[i] = c->servers[i].seed;
     op->server = (uint32_t)placement_choose(seeds, c->config.server_count, op->key, op->key_length);
     op->peer = op->server; /* lane 0 until it is sent */
-    op->deadline = client_now(c) + timeout;
+    op->deadline = now + timeout;
     op->timer_set = fabric_timer_set(c->fabric, op->deadline,
                                      client_cookie(CLIENT_DEADLINE, op->slot, op->serial),
                                      &op->timer) == FABRIC_OK;
@@ -191,15 +196,16 @@ static uint64_t offset_of(const struct client_operation *op)
 static void send_request(struct client *c, struct client_operation *op, uint32_t rkey)
 {
     struct client_peer *p = c->peers[op->peer];
-    struct wire_message m = {.type = op->type,
-                             .id = op->id,
-                             .way = op->way,
-                             .rail = (uint8_t)op->rail,
-                             .generation = op->generation,
-                             .rkey = rkey,
-                             .length = wanted_length(op),
-                             .tag = op->tag,
-                             .key_length = op->key_length};
+    struct wire_message m;
+    wire_message_begin(&m, op->type);
+    m.id = op->id;
+    m.way = op->way;
+    m.rail = (uint8_t)op->rail;
+    m.generation = op->generation;
+    m.rkey = rkey;
+    m.length = wanted_length(op);
+    m.tag = op->tag;
+    m.key_length = op->key_length;
     if (op->way == WIRE_WAY_RC)
         m.iova = op->memory->buffer.iova + offset_of(op);
     memcpy(m.key, op->key, op->key_length);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,8 @@ static void take_data(struct client_operation *op, const struct client_request *
     op->memory->users++;
 }
 
-static client_request_id submit(struct client *c, const struct client_request *r, uint32_t batch)
+static client_request_id submit(struct client *c, const struct client_request *r, uint32_t batch,
+                                uint64_t now)
 {
     struct client_operation *op = client_operation_new(c, type_of(r->kind));
     size_t before = r->prefix && !PLANTED(client_prefix_ignored) ? strlen(r->prefix) : 0;
@@ -155,7 +157,7 @@ static client_request_id submit(struct client *c, const struct client_request *r
     memcpy(op->key + before, r->key, op->key_length - before);
     if (r->kind == CLIENT_PUT || r->kind == CLIENT_GET)
         take_data(op, r);
-    client_operation_start(c, op, r->timeout ? r->timeout : c->config.timeout);
+    client_operation_start(c, op, now, r->timeout ? r->timeout : c->config.timeout);
     return op->request;
 }
 
@@ -168,8 +170,9 @@ enum fabric_error client_submit(struct client *c, const struct client_request *r
     if (!client_operation_reserve(c, (uint32_t)count))
         return ERR_RESOURCES_EXHAUSTED;
     const uint32_t batch = c->serial + 1;
+    const uint64_t now = client_now(c);
     for (size_t i = 0; i < count; i++) {
-        client_request_id id = submit(c, &requests[i], batch);
+        client_request_id id = submit(c, &requests[i], batch, now);
         if (ids)
             ids[i] = id;
     }
@@ -217,19 +220,21 @@ static enum client_kind kind_of(enum wire_type type)
 static void complete(const struct client *c, const struct client_operation *op,
                      struct client_completion *out)
 {
-    *out = (struct client_completion){.cookie = op->cookie,
-                                      .id = op->request,
-                                      .kind = kind_of(op->type),
-                                      .error = op->error,
-                                      .found = op->found,
-                                      .transport = client_operation_transport(c, op)};
+    memset(out, 0, offsetof(struct client_completion, detail) + 1);
+    out->cookie = op->cookie;
+    out->id = op->request;
+    out->kind = kind_of(op->type);
+    out->error = op->error;
+    out->found = op->found;
+    out->transport = client_operation_transport(c, op);
     if (!op->error)
         out->length = op->data ? op->length : 0;
     else if (op->error == ERR_BUFFER_TOO_SMALL)
         out->length = op->needed;
     if (!op->refused)
         out->server = client_peer_address(c, c->peers[op->peer]);
-    memcpy(out->detail, op->detail, sizeof out->detail);
+    if (op->detail[0])
+        memcpy(out->detail, op->detail, sizeof out->detail);
 }
 
 size_t client_completions(struct client *c, struct client_completion *out, size_t capacity)

@@ -63,6 +63,7 @@ static const struct yaml_field fields[] = {
      .min = 0,
      .max = 255},
     {.name = "start_wait", .type = YAML_TYPE_DURATION, .offset = AT(config.rdma.start_wait)},
+    {.name = "busy_poll", .type = YAML_TYPE_BOOLEAN, .offset = AT(config.rdma.busy_poll)},
     {.name = "verify", .type = YAML_TYPE_ENUM, .offset = AT(config.verify), .names = verifies},
     {.name = "timeout",
      .type = YAML_TYPE_DURATION,

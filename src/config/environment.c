@@ -19,6 +19,8 @@ static const struct config_variable variables[] = {
      "a file with the key of the cluster, readable by its owner alone"},
     {"MEMKV_NUM_CONNECTIONS", "num_connections", NULL, false, "client: connections to each server"},
     {"MEMKV_TIMEOUT", "timeout", NULL, false, "client: of one operation, such as 10 s"},
+    {"MEMKV_BUSY_POLL", "busy_poll", NULL, false,
+     "client: true or false: less latency over RDMA for a whole core"},
     {"MEMKV_VERIFY", "verify", NULL, false, "client: none or full: tags of blocks read by RDMA"},
     {"MEMKV_RDMA_DEVICES", "rdma_devices", "rdma.devices", true,
      "RDMA devices, mlx5_0 or mlx5_0:2, separated by commas"},

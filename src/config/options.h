@@ -39,6 +39,7 @@ struct config_rdma {
     int64_t gid_index;     /* -1: chosen by type and scope */
     uint64_t start_wait;   /* ns */
     bool pkey_index_set, service_level_set;
+    bool busy_poll; /* look into completion queues without end: less latency for a whole core */
 };
 
 void config_rdma_defaults(struct config_rdma *rdma);

@@ -455,7 +455,9 @@ enum fabric_io_flag {
     FABRIC_IO_EXCLUSIVE = 2, /* with CREATE: exists when there is one */
     FABRIC_IO_DIRECT = 4,    /* past the page cache; storage_align applies to offset, length, buf */
     FABRIC_IO_READ_ONLY = 8,
-    FABRIC_IO_LOCK = 16, /* busy while another file is open with it, in this process or another */
+    /* busy while another file is open with it, in this process or another, and for a block device
+     * while the system uses it (mounted) */
+    FABRIC_IO_LOCK = 16,
 };
 
 struct fabric_io {

@@ -236,6 +236,81 @@ static bool by_ibportstate(const struct actuator_target *target, const struct te
     return true;
 }
 
+/* ------------------------------------------------------------------ a simulated fabric */
+
+/* Words about its ports, cables, managers and events. Streams, storage and processes are real. */
+static bool is_simulated(enum testbed_word word)
+{
+    return fault_words[word].cap != FABRIC_CAP_TCP &&
+           fault_words[word].cap != FABRIC_CAP_DISK_FAULT &&
+           fault_words[word].cap != FABRIC_CAP_POWER_LOSS && !actuator_is_own(word);
+}
+
+/* What the fault says about a field, as a scenario would write it; false: nothing. */
+static bool value_of(const struct testbed_fault *fault, enum word_slot slot, char *out, size_t size)
+{
+    static const char *const types[] = {[FABRIC_GID_TYPE_IB] = "ib",
+                                        [FABRIC_GID_TYPE_ROCE_V1] = "roce_v1",
+                                        [FABRIC_GID_TYPE_ROCE_V2] = "roce_v2"};
+    const char *const names[] = {
+        [WORD_NODE] = fault->node, [WORD_DEVICE] = fault->device,   [WORD_PEER] = fault->peer,
+        [WORD_SM] = fault->sm,     [WORD_NETWORK] = fault->network, [WORD_TEXT] = fault->text};
+    const uint64_t numbers[] = {[WORD_PORT] = fault->port,
+                                [WORD_INDEX] = fault->index,
+                                [WORD_VALUE] = fault->value,
+                                [WORD_DURATION] = fault->duration,
+                                [WORD_JITTER] = fault->jitter};
+    char gid[FABRIC_GID_TEXT];
+    switch (slot) {
+    case WORD_ON:
+        snprintf(out, size, "%s", fault->on ? "true" : "false");
+        return true;
+    case WORD_GID:
+        fabric_gid_format(&fault->gid, gid);
+        snprintf(out, size, "'%s'", gid);
+        return true;
+    case WORD_GID_TYPE:
+        snprintf(out, size, "%s", types[fault->gid_type]);
+        return true;
+    case WORD_DURATION:
+    case WORD_JITTER:
+        snprintf(out, size, "%" PRIu64 " ns", numbers[slot]);
+        return true;
+    case WORD_PORT:
+    case WORD_INDEX:
+    case WORD_VALUE:
+        snprintf(out, size, "%" PRIu64, numbers[slot]);
+        return slot != WORD_PORT || fault->port != 0;
+    default:
+        if (slot > WORD_TEXT || !names[slot])
+            return false;
+        snprintf(out, size, "'%s'", names[slot]);
+        return true;
+    }
+}
+
+static bool by_simfabric(const struct inventory *inventory, const struct testbed_fault *fault,
+                         struct actuation *out)
+{
+    const struct fault_word *word = &fault_words[fault->word];
+    char value[256], text[320];
+    if (!inventory->simfabric || !is_simulated(fault->word))
+        return false;
+    json_t *command = json_array();
+    for (const char *const *begin = inventory->simfabric; *begin; begin++)
+        json_array_append_new(command, json_string(*begin));
+    json_array_append_new(command, json_string(word->name));
+    for (size_t i = 0; i < WORD_MAX_FIELDS && word->fields[i].name; i++) {
+        if (!value_of(fault, word->fields[i].slot, value, sizeof value))
+            continue;
+        snprintf(text, sizeof text, "%s=%s", word->fields[i].name, value);
+        json_array_append_new(command, json_string(text));
+    }
+    json_array_append_new(out->commands, command);
+    out->on_runner = true; /* and the fabric ends with its world: nothing to take back */
+    return true;
+}
+
 /* ------------------------------------------------------------------ the inventory's own */
 
 const char *const actuator_places[] = {"node",  "address", "peer", "device", "netdev", "far_end",
@@ -332,6 +407,7 @@ enum testbed_result actuate(const struct inventory *inventory, const struct actu
         fill_in_all(made.commands, own->commands, target, fault);
         fill_in_all(made.undo, own->undo, target, fault);
     }
+    found = found || by_simfabric(inventory, fault, &made);
     found = found || (inventory->ip && by_ip(target, fault, &made));
     found = found || (inventory->ibportstate && by_ibportstate(target, fault, &made));
     if (found) {
@@ -358,11 +434,12 @@ fabric_caps actuator_caps(const struct inventory *inventory)
         TESTBED_REORDER,   TESTBED_TCP_BLOCK, TESTBED_TCP_CUT, TESTBED_DUPLICATE};
     fabric_caps caps = 0;
     for (size_t i = 0; i < TESTBED_WORD_COUNT; i++) {
-        if (inventory->allowed[i] && inventory->own[i])
+        bool simulated = inventory->simfabric && is_simulated((enum testbed_word)i);
+        if (inventory->allowed[i] && (inventory->own[i] || simulated))
             caps |= fault_words[i].cap;
     }
     for (size_t i = 0; i < sizeof ip_words / sizeof ip_words[0]; i++) {
-        if (inventory->ip && inventory->allowed[ip_words[i]])
+        if (inventory->ip && !inventory->simfabric && inventory->allowed[ip_words[i]])
             caps |= fault_words[ip_words[i]].cap;
     }
     if (inventory->ibportstate && inventory->allowed[TESTBED_PORT_DOWN])

@@ -42,8 +42,10 @@ struct inventory {
     bool exclusive;
     bool allowed[TESTBED_WORD_COUNT];
     bool ip, ibportstate; /* the built-in sets of actuators */
-    const char *state;    /* folder of journals and the lock */
-    uint64_t slack;       /* ns that answers may be later than where time is virtual */
+    /* Words that begin a fault word for a simulated fabric; null where the fabric is none. */
+    const char *const *simfabric;
+    const char *state; /* folder of journals and the lock */
+    uint64_t slack;    /* ns that answers may be later than where time is virtual */
     struct inventory_node *nodes;
     size_t node_count;
     struct inventory_actuator *own[TESTBED_WORD_COUNT]; /* null: the built-in one */

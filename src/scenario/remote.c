@@ -102,6 +102,21 @@ static void take_death(struct testbed *tb, struct remote_node *node, int status)
     node->running = false;
 }
 
+/* What the process that runs a simulated fabric has to say. */
+static void take_simulated(struct testbed *tb, const struct remote_input *input)
+{
+    char text[80];
+    if (input->type == REMOTE_ENDED) {
+        snprintf(text, sizeof text, "the simulated fabric ended with %d", input->status);
+        tb->host->end(tb->host->context, tb->simulated, 0);
+        tb->simulated = 0;
+        remote_tell(tb, TESTBED_EVENT_LOG, "", text, FABRIC_LOG_ERROR, FABRIC_OK, 0);
+    } else if (input->line) {
+        tb->simulated_up = tb->simulated_up || input->type == REMOTE_SAID;
+        remote_tell(tb, TESTBED_EVENT_LOG, "", input->line, FABRIC_LOG_DEBUG, FABRIC_OK, 0);
+    }
+}
+
 void remote_pump(struct testbed *tb, uint64_t deadline)
 {
     struct remote_input input;
@@ -112,6 +127,8 @@ void remote_pump(struct testbed *tb, uint64_t deadline)
         if (tb->nodes[i].agent && tb->nodes[i].agent == input.child)
             node = &tb->nodes[i];
     }
+    if (tb->simulated && tb->simulated == input.child)
+        take_simulated(tb, &input);
     if (!node)
         return;
     if (input.type == REMOTE_SAID)
@@ -216,6 +233,10 @@ void remote_leave(struct testbed *tb)
         if (tb->nodes[i].agent)
             tb->host->end(tb->host->context, tb->nodes[i].agent, REMOTE_PARTING);
     }
+    if (tb->simulated)
+        tb->host->end(tb->host->context, tb->simulated, REMOTE_PARTING);
+    if (tb->inventory->simfabric) /* all in it was ours */
+        tb->host->remove(tb->host->context, tb->inventory->state);
     free_events(tb);
     free(tb->answer);
     if (tb->undo.lines)
@@ -239,17 +260,12 @@ void remote_journal(const struct inventory *inventory, char path[UNDO_PATH])
     assert(length > 0 && length < UNDO_PATH);
 }
 
-static struct testbed *create(const char *fabric, const struct topology *topology,
-                              const struct testbed_options *options, char *detail)
+struct testbed *remote_blank(const char *fabric, struct inventory *inventory,
+                             const struct testbed_options *options)
 {
     char path[UNDO_PATH];
-    struct inventory *inventory = remote_inventory(options, detail);
-    struct testbed *tb = inventory ? calloc(1, sizeof *tb) : NULL;
-    bool ignored, *broke = options->broke ? options->broke : &ignored;
-    assert(topology && detail);
-    *broke = true;
-    if (!inventory)
-        return NULL;
+    struct testbed *tb = calloc(1, sizeof *tb);
+    assert(fabric && inventory && options && options->host);
     if (!tb)
         abort();
     tb->fabric = fabric;
@@ -263,6 +279,19 @@ static struct testbed *create(const char *fabric, const struct topology *topolog
     tb->caps = FABRIC_CAP_RC | FABRIC_CAP_TCP; /* of a plan */
     remote_journal(inventory, path);
     undo_open(&tb->undo, tb->host, path);
+    return tb;
+}
+
+static struct testbed *create(const char *fabric, const struct topology *topology,
+                              const struct testbed_options *options, char *detail)
+{
+    struct inventory *inventory = remote_inventory(options, detail);
+    bool ignored, *broke = options->broke ? options->broke : &ignored;
+    assert(topology && detail);
+    *broke = true;
+    if (!inventory)
+        return NULL;
+    struct testbed *tb = remote_blank(fabric, inventory, options);
     if (!remote_fit(tb, topology, detail)) { /* nobody was called, nothing was done */
         *broke = false;
         remote_leave(tb);
@@ -490,13 +519,15 @@ bool remote_undo(const struct testbed_options *options, char *detail)
     return free && remote_undo_all(options, detail);
 }
 
-#define OPS(label, make)                                                                           \
+#define OPS(label, begin, make)                                                                    \
     {                                                                                              \
-        .name = label, .open = open_run, .create = make, .destroy = destroy, .caps = caps,         \
+        .name = label, .open = begin, .create = make, .destroy = destroy, .caps = caps,            \
         .now = now, .slack = slack, .trace = trace, .trace_hash = nothing, .draws = nothing,       \
         .place_file = place_file, .node_start = node_start, .node_stop = node_stop, .tell = tell,  \
         .ask = ask, .apply = remote_apply, .undo = remote_take_back, .next = next                  \
     }
 
-const struct testbed_ops soft_roce_testbed = OPS("soft-roce", create_soft_roce);
-const struct testbed_ops lab_testbed = OPS("lab", create_lab);
+const struct testbed_ops soft_roce_testbed = OPS("soft-roce", open_run, create_soft_roce);
+const struct testbed_ops lab_testbed = OPS("lab", open_run, create_lab);
+/* Every world is its own: nothing to open, and several can be at a time. */
+const struct testbed_ops emulated_testbed = OPS("emulated", NULL, emulated_create);

@@ -11,6 +11,7 @@
 
 extern const struct testbed_ops soft_roce_testbed; /* "soft-roce" */
 extern const struct testbed_ops lab_testbed;       /* "lab" */
+extern const struct testbed_ops emulated_testbed;  /* "emulated": needs no inventory */
 
 /* Takes back what a run that was killed left on the machines of the inventory; a sentence in
  * `detail` (TESTBED_DETAIL bytes), also when there was nothing. False: something could not be taken

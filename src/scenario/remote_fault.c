@@ -153,10 +153,10 @@ enum testbed_result remote_apply(struct testbed *tb, const struct testbed_fault 
     struct actuation actuation = {0};
     assert(tb && detail && fault->word < TESTBED_WORD_COUNT);
     if (!(tb->caps & fault_words[fault->word].cap)) {
-        snprintf(detail, TESTBED_DETAIL,
-                 "%s (the inventory has no actuator for it, or does not "
-                 "allow it)",
-                 fault_words[fault->word].name);
+        snprintf(detail, TESTBED_DETAIL, "%s (%s)", fault_words[fault->word].name,
+                 tb->inventory->simfabric
+                     ? "what it is about is not simulated"
+                     : "the inventory has no actuator for it, or does not allow it");
         return TESTBED_LACKS;
     }
     if (actuator_is_own(fault->word))
@@ -166,7 +166,8 @@ enum testbed_result remote_apply(struct testbed *tb, const struct testbed_fault 
     struct remote_device *device = device_of(node, fault->device);
     if (fault->node && !node)
         return TESTBED_WRONG;
-    if ((fault->word == TESTBED_GID_ADD || fault->word == TESTBED_GID_REMOVE) &&
+    if (!tb->inventory->simfabric &&
+        (fault->word == TESTBED_GID_ADD || fault->word == TESTBED_GID_REMOVE) &&
         (!device || !find_gid(device, &copy, detail)))
         return TESTBED_WRONG;
     struct actuator_target target = {.node = node ? node->at : NULL,

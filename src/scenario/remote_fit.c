@@ -211,8 +211,7 @@ bool remote_start_agent(struct testbed *tb, struct remote_node *node, char *deta
     return true;
 }
 
-/* What it said last says why there is no agent. */
-static const char *last_words(const struct testbed *tb)
+const char *remote_last_words(const struct testbed *tb)
 {
     const char *text = "";
     for (const struct remote_told *one = tb->events; one; one = one->next) {
@@ -236,7 +235,7 @@ bool remote_begin(struct testbed *tb, char *detail)
             remote_pump(tb, deadline);
         if (!node->greeted) {
             SAY("the agent of %s %s: %.120s", node->at->name,
-                node->agent ? "says nothing" : "ended", last_words(tb));
+                node->agent ? "says nothing" : "ended", remote_last_words(tb));
             return false;
         }
         /* What a node without a device has never been asked of. */

@@ -87,6 +87,16 @@ struct remote_host {
     /* lock: keeps others that ask for the same path out until this process ends. False: somebody
      * has it. */
     bool (*lock)(void *context, const char *path);
+    /* process: a number that no other process of this machine has. */
+    uint64_t (*process)(void *context);
+    /* beside: the path of a program in the folder of ours, `capacity` bytes; false when there is no
+     * such program. */
+    bool (*beside)(void *context, const char *name, char *path, size_t capacity);
+    /* own_network: this process and whom it makes from now on are alone in a network with nothing
+     * but the loopback interface, in which they may do what root may. False and a sentence in
+     * `detail` (REMOTE_DETAIL bytes) where the machine does not allow it; nothing has changed then.
+     */
+    bool (*own_network)(void *context, char *detail);
 };
 
 #endif

@@ -56,6 +56,8 @@ struct testbed {
     struct remote_node *nodes;
     size_t node_count;
     fabric_caps caps;
+    int simulated;     /* child that runs the fabric of this testbed; 0: none, or it ended */
+    bool simulated_up; /* it takes programs */
     bool plan;
     bool broke; /* what kept it from being made is not the topology */
     uint64_t begin;
@@ -69,6 +71,9 @@ struct testbed {
 };
 
 /* remote.c */
+/* A testbed without nodes; takes the inventory. remote_leave frees it. */
+struct testbed *remote_blank(const char *fabric, struct inventory *inventory,
+                             const struct testbed_options *options);
 struct inventory *remote_inventory(const struct testbed_options *options, char *detail);
 /* Where how to take back is that was done where the runner is. */
 void remote_journal(const struct inventory *inventory, char path[UNDO_PATH]);
@@ -92,7 +97,13 @@ bool remote_fit(struct testbed *tb, const struct topology *topology, char *detai
 /* Starts the agents and makes ports what the topology says. */
 bool remote_begin(struct testbed *tb, char *detail);
 bool remote_start_agent(struct testbed *tb, struct remote_node *node, char *detail);
+/* What an agent or the fabric said last: why there is none. */
+const char *remote_last_words(const struct testbed *tb);
 bool remote_set_up(struct testbed *tb, const struct topology *topology, char *detail);
+
+/* emulated.c: a fabric of the topology, with agents on its nodes. As `create` of testbed_ops. */
+struct testbed *emulated_create(const struct topology *topology,
+                                const struct testbed_options *options, char *detail);
 
 /* remote_fault.c */
 enum testbed_result remote_apply(struct testbed *tb, const struct testbed_fault *fault,

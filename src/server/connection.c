@@ -200,7 +200,10 @@ void server_connections_flush(struct server *server)
 bool server_result(struct server *server, struct server_connection *c, uint64_t id,
                    enum fabric_error error, const char *detail)
 {
-    struct wire_message m = {.type = WIRE_RESULT, .id = id, .error = error};
+    struct wire_message m;
+    wire_message_begin(&m, WIRE_RESULT);
+    m.id = id;
+    m.error = error;
     if (detail[0])
         snprintf(m.detail, sizeof m.detail, "%s", detail);
     return server_send(server, c, &m);
@@ -241,7 +244,9 @@ static bool welcome(struct server *s, struct server_connection *c)
 static void answer_exists(struct server *s, struct server_connection *c,
                           const struct wire_message *m)
 {
-    struct wire_message answer = {.type = WIRE_RESULT, .id = m->id};
+    struct wire_message answer;
+    wire_message_begin(&answer, WIRE_RESULT);
+    answer.id = m->id;
     answer.found = store_exists(c->lane->store, m->key, m->key_length);
     server_send(s, c, &answer);
 }

@@ -383,9 +383,9 @@ static json_t *status_store(const struct store_counts *n)
                      "drives_offline", (json_int_t)n->drives_offline);
 }
 
-/* Every lane has a medium on each drive: one that is out for a lane is out. Without media the
- * memory is a drive. */
-static void add_counts(struct store_counts *sum, const struct store_counts *n)
+/* In files every lane has a medium on each drive: one that is out for a lane is out. With mode
+ * direct a drive belongs to a lane. Without media the memory is a drive. */
+static void add_counts(struct store_counts *sum, const struct store_counts *n, bool own_drives)
 {
     const uint32_t drives = n->drives_online + n->drives_offline;
     sum->blocks += n->blocks;
@@ -397,6 +397,11 @@ static void add_counts(struct store_counts *sum, const struct store_counts *n)
     sum->torn += n->torn;
     sum->damaged += n->damaged;
     sum->checksums += n->checksums;
+    if (own_drives) {
+        sum->drives_online += n->drives_online;
+        sum->drives_offline += n->drives_offline;
+        return;
+    }
     sum->drives_out |= n->drives_out;
     sum->drives_offline = 0;
     for (uint32_t i = 0; i < drives; i++)
@@ -412,7 +417,7 @@ static json_t *status_lanes(const struct server *s, struct store_counts *sum)
         struct store_counts n;
         store_counts(s->lanes[i].store, &n);
         json_array_append_new(list, status_store(&n));
-        add_counts(sum, &n);
+        add_counts(sum, &n, s->config.storage_mode == CONFIG_STORAGE_DIRECT);
     }
     return list;
 }

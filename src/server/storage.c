@@ -35,14 +35,15 @@ enum fabric_error server_storage_plan(struct server *server, uint32_t lane,
     *out = (struct store_media){0};
     if (c->storage_mode == CONFIG_STORAGE_MEMORY)
         return FABRIC_OK;
-    if (c->storage_mode == CONFIG_STORAGE_DIRECT) {
-        rail_log(s->fabric, FABRIC_LOG_ERROR,
-                 "not_supported: storage.mode: found direct; memory or file is expected");
-        return ERR_NOT_SUPPORTED;
-    }
+    const bool direct = c->storage_mode == CONFIG_STORAGE_DIRECT;
     out->count = c->media_count ? c->media_count : 1;
+    if (direct && c->media_count % s->lane_count)
+        return refuse_plan(s, "mode direct: each lane has devices of its own; their number is no "
+                              "multiple of lanes");
+    out->count /= direct ? s->lane_count : 1;
     out->cookie = server_cookie(SERVER_STORAGE, lane << 8, 0);
     out->each = (struct media_init){.fabric = s->fabric,
+                                    .direct = direct,
                                     .makes = true,
                                     .size = c->storage_max_size / out->count / s->lane_count,
                                     .block_size = c->storage_block_size,
@@ -52,9 +53,11 @@ enum fabric_error server_storage_plan(struct server *server, uint32_t lane,
     if (out->each.size < MEDIA_SIZE_MIN)
         return refuse_plan(s, "max_size gives a lane on a medium less than 1 MiB");
     for (uint32_t i = 0; i < out->count; i++) {
-        if (folder_at(s, i)[0] != '/')
+        const char *at = folder_at(s, direct ? lane + i * s->lane_count : i);
+        if (at[0] != '/')
             return refuse_plan(s, "path or devices: an absolute path is expected");
-        int length = snprintf(paths[i], FABRIC_PATH_MAX, "%s/lane-%u.memkv", folder_at(s, i), lane);
+        int length = direct ? snprintf(paths[i], FABRIC_PATH_MAX, "%s", at)
+                            : snprintf(paths[i], FABRIC_PATH_MAX, "%s/lane-%u.memkv", at, lane);
         if (length < 0 || length >= FABRIC_PATH_MAX - 8)
             return refuse_plan(s, "path: it is too long");
         out->paths[i] = paths[i];
@@ -172,7 +175,7 @@ void server_delete(struct server *server, struct server_connection *c,
     struct server *s = server;
     assert(s && c && message && message->type == WIRE_DELETE);
     const struct media_token token = {.slot = c->slot, .serial = c->serial, .id = message->id};
-    struct server_lane *lane = c->lane;
+    struct server_lane *lane = PLANTED(server_deletes_lane_zero) ? &s->lanes[0] : c->lane;
     bool found = false, later = false;
     enum fabric_error error = ERR_QUEUE_FULL;
     if (c->deletions < SERVER_CONNECTION_TRANSFERS || PLANTED(server_deletions_unbounded))

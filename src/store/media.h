@@ -38,9 +38,12 @@ struct media_init {
     uint64_t cookie;       /* of its requests: the low 32 bits are 0 and become its own */
     const char *path;      /* copied; a file whose folder is made if that is missing, or a device */
     bool direct;           /* past the page cache: buffers are aligned to SLAB_ALIGN */
-    bool makes;            /* what is not there, or holds nothing, is made */
-    uint64_t size;         /* bytes of one that is made; 0: all of a device */
-    uint64_t block_size;   /* bytes of the largest request; a multiple of SLAB_ALIGN */
+    /* What is not there is made. With `direct` there must be something, and a store is laid out in
+     * it only when it is blank at both ends: what others have put there stays. */
+    bool makes;
+    bool overwrites;     /* with `direct`: what is no store, or none any more, becomes one */
+    uint64_t size;       /* bytes of one that is made; 0: all of a device */
+    uint64_t block_size; /* bytes of the largest request; a multiple of SLAB_ALIGN */
     enum media_durability durability;
     uint32_t lane, lanes, drive, drives; /* what its superblock must say */
 };

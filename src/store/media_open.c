@@ -156,6 +156,42 @@ static bool belongs(struct media *m)
     return false;
 }
 
+static bool overwrites(const struct media *m)
+{
+    return m->init.makes && m->init.direct && m->init.overwrites;
+}
+
+static void make_in_place(struct media *m)
+{
+    begin_making(m, m->init.size && m->init.size < m->extent ? m->init.size : m->extent);
+}
+
+/* Both ends: file systems, partition tables and volume managers mark one of them. */
+static void read_ends(struct media *m)
+{
+    const uint64_t end = MEDIA_BLANK_PAGES * MEDIA_PAGE;
+    const uint64_t last = m->extent > 2 * end ? (m->extent - end) / MEDIA_PAGE * MEDIA_PAGE : end;
+    memset(m->pages, 0, 2 * end);
+    for (unsigned i = 0; i < 2; i++)
+        step(m, MEDIA_STEP_BLANK,
+             (struct fabric_io){.op = FABRIC_IO_READ,
+                                .buf = m->pages + i * end,
+                                .length = end,
+                                .offset = i ? last : 0});
+}
+
+static void judge_ends(struct media *m)
+{
+    const uint8_t *at = m->pages, *end = at + 2 * MEDIA_BLANK_PAGES * MEDIA_PAGE;
+    while (at < end && *at == 0)
+        at++;
+    if (at == end || PLANTED(store_blank_unchecked))
+        make_in_place(m);
+    else
+        media_fail(m, ERR_MEDIA_FAILED,
+                   "%s: holds no store of MemKV, and is not blank: what is there stays", m->path);
+}
+
 /* A good copy counts for both; without one, the most that either tells. */
 static enum media_super_verdict judge_copies(struct media *m)
 {
@@ -213,13 +249,17 @@ static void judge_super(struct media *m)
                    m->path, MEDIA_VERSION);
         return;
     case MEDIA_SUPER_DAMAGED:
+        if (overwrites(m))
+            break;
         media_fail(m, ERR_MEDIA_FAILED, "%s: both copies of the superblock are damaged", m->path);
         return;
     default:
         break;
     }
-    if (m->init.makes && m->init.direct)
-        begin_making(m, m->init.size && m->init.size < m->extent ? m->init.size : m->extent);
+    if (overwrites(m))
+        make_in_place(m);
+    else if (m->init.makes && m->init.direct)
+        read_ends(m);
     else
         media_fail(m, ERR_MEDIA_FAILED, "%s: holds no store of MemKV", m->path);
 }
@@ -235,6 +275,11 @@ static void judge_heads(struct media *m)
         best = head;
         m->half = i / 2;
     }
+    if (best.generation == 0 && overwrites(m)) {
+        m->super_good = 0;
+        make_in_place(m);
+        return;
+    }
     if (best.generation == 0) {
         media_fail(m, ERR_MEDIA_FAILED, "%s: no head of its journal is whole", m->path);
         return;
@@ -245,6 +290,12 @@ static void judge_heads(struct media *m)
 }
 
 /* ------------------------------------------------------------------ one step after the other */
+
+/* What says something about a request, not about a medium. */
+static enum fabric_error as_failure(enum fabric_error error)
+{
+    return error == ERR_NOT_FOUND || error == ERR_INVALID_ARGUMENT ? ERR_MEDIA_FAILED : error;
+}
 
 static void opened(struct media *m, const struct fabric_io_done *done)
 {
@@ -257,7 +308,8 @@ static void opened(struct media *m, const struct fabric_io_done *done)
     } else if (done->error == ERR_BUSY) {
         media_fail(m, ERR_BUSY, "%s: another server has it open", m->path);
     } else {
-        media_fail(m, done->error, "%s: it cannot be opened: %s", m->path, error_name(done->error));
+        media_fail(m, as_failure(done->error), "%s: it cannot be opened%s: %s", m->path,
+                   m->init.direct ? " past the page cache" : "", error_name(done->error));
     }
 }
 
@@ -334,8 +386,8 @@ void media_open_go_on(struct media *m, const struct fabric_io_done *done)
     assert(m && done && m->steps_out > 0 && m->phase == MEDIA_PHASE_OPENING);
     m->steps_out--;
     if (!is_answer(m, done)) {
-        media_fail(m, done->error == ERR_NOT_FOUND ? ERR_MEDIA_FAILED : done->error,
-                   "%s: it cannot be opened or made: %s", m->path, error_name(done->error));
+        media_fail(m, as_failure(done->error), "%s: it cannot be opened or made: %s", m->path,
+                   error_name(done->error));
         return;
     }
     if (m->step == MEDIA_STEP_MAKE)
@@ -352,6 +404,9 @@ void media_open_go_on(struct media *m, const struct fabric_io_done *done)
         break;
     case MEDIA_STEP_SUPER:
         judge_super(m);
+        break;
+    case MEDIA_STEP_BLANK:
+        judge_ends(m);
         break;
     case MEDIA_STEP_REPAIR:
         repair_or_go_on(m);

@@ -9,6 +9,7 @@
 #define MEDIA_DATA_IOS 32u     /* of them with values */
 #define MEDIA_CHUNK_PAGES 64u  /* of the journal that one request moves */
 #define MEDIA_BATCH_PAGES 4u   /* of records that wait for each other */
+#define MEDIA_BLANK_PAGES 32u  /* at either end: where others leave their marks */
 #define MEDIA_READ_FAILURES 8u /* in a row: then it is out */
 
 enum media_phase {
@@ -22,6 +23,7 @@ enum media_step { /* the request that is under way while OPENING */
                   MEDIA_STEP_OPEN,
                   MEDIA_STEP_SIZE,
                   MEDIA_STEP_SUPER,   /* reads both copies */
+                  MEDIA_STEP_BLANK,   /* reads both ends of a device without a superblock */
                   MEDIA_STEP_REPAIR,  /* writes a copy that was damaged */
                   MEDIA_STEP_STRETCH, /* a file that has become shorter */
                   MEDIA_STEP_HEADS,   /* reads position 0 of both halves, both copies */

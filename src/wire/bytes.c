@@ -4,25 +4,32 @@
 #include <assert.h>
 #include <string.h>
 
+/* Where the next `length` bytes go; null when they do not fit. */
+static uint8_t *take(struct wire_writer *w, size_t length)
+{
+    assert(w && w->used <= w->room);
+    if (w->failed || length > w->room - w->used) {
+        w->failed = true;
+        return NULL;
+    }
+    w->used += length;
+    return w->data + w->used - length;
+}
+
 void wire_put(struct wire_writer *w, uint64_t value, unsigned bytes)
 {
     assert(bytes >= 1 && bytes <= 8);
-    uint8_t out[8];
-    for (unsigned i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(value >> (8 * (bytes - 1 - i)));
-    wire_put_bytes(w, out, bytes);
+    uint8_t *out = take(w, bytes);
+    for (unsigned i = bytes; out && i > 0; i--, value >>= 8)
+        out[i - 1] = (uint8_t)value;
 }
 
 void wire_put_bytes(struct wire_writer *w, const void *data, size_t length)
 {
-    assert(w && (data || length == 0) && w->used <= w->room);
-    if (w->failed || length > w->room - w->used) {
-        w->failed = true;
-        return;
-    }
-    if (length)
-        memcpy(w->data + w->used, data, length);
-    w->used += length;
+    assert(data || length == 0);
+    uint8_t *out = take(w, length);
+    if (out && length)
+        memcpy(out, data, length);
 }
 
 void wire_put_string(struct wire_writer *w, const void *data, size_t length)

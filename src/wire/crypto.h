@@ -60,7 +60,8 @@ void wire_tagger_free(struct wire_tagger *tagger);
  * wire_tag_end or wire_tag_drop. */
 struct wire_tag_run *wire_tag_begin(struct wire_tagger *tagger, const void *key, size_t key_length,
                                     size_t length, const uint8_t nonce[WIRE_TAG_NONCE_BYTES]);
-/* The next bytes of the value. */
+/* The next bytes of the value, which follow those before in memory too: a few are read again later,
+ * so all stay where they are until the run is over. */
 void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length);
 /* After the last: the run is over. */
 void wire_tag_end(struct wire_tag_run *run, uint8_t mac[WIRE_TAG_BYTES]);

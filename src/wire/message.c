@@ -2,6 +2,7 @@
 #include "src/wire/message.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
@@ -420,6 +421,13 @@ uint32_t wire_key_lane(const void *key, size_t key_length, uint32_t lanes)
     return (uint32_t)(XXH3_64bits(key, key_length) % lanes);
 }
 
+void wire_message_begin(struct wire_message *message, enum wire_type type)
+{
+    assert(message && type >= WIRE_WELCOME && type < WIRE_TYPE_END);
+    memset(message, 0, offsetof(struct wire_message, detail) + 1);
+    message->type = type;
+}
+
 bool wire_message_encode(const struct wire_message *message, uint8_t *out, size_t room,
                          size_t *length)
 {
@@ -449,8 +457,7 @@ enum fabric_error wire_message_decode(const uint8_t *data, size_t length, struct
     size_t size = (size_t)wire_get(&r, 4);
     if (r.failed || reserved || size > r.left || type < WIRE_WELCOME || type >= WIRE_TYPE_END)
         return ERR_FRAME_INVALID;
-    memset(out, 0, sizeof *out);
-    out->type = (enum wire_type)type;
+    wire_message_begin(out, (enum wire_type)type);
     struct wire_reader body = {.data = r.data, .left = size};
     for (unsigned i = 0; i < MAX_FIELDS && layouts[type][i]; i++)
         get_field(&body, (enum field)layouts[type][i], out);

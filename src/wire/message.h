@@ -43,12 +43,13 @@ enum wire_way {
     WIRE_WAY_RC,  /* the server reads or writes the client's window */
 };
 
+/* What a message does not have is zero; of the long members at the end only the key's length and
+ * the beginning of `detail` are. */
 struct wire_message {
     enum wire_type type;
-    uint64_t id;         /* of the operation, chosen by the client, never 0 */
-    uint8_t rail;        /* the client's number of the rail; RAIL_CHANGED: the server's */
-    uint32_t generation; /* of the link; grows with every LINK_REQUEST of the rail */
-    struct fabric_port_address address;
+    uint64_t id;            /* of the operation, chosen by the client, never 0 */
+    uint8_t rail;           /* the client's number of the rail; RAIL_CHANGED: the server's */
+    uint32_t generation;    /* of the link; grows with every LINK_REQUEST of the rail */
     uint32_t qp_num, psn;   /* 24 bits */
     uint32_t dct_num;       /* 24 bits: the client's DC target on this rail; 0: none */
     uint64_t dc_access_key; /* that its initiators must present */
@@ -57,14 +58,11 @@ struct wire_message {
     bool dc;                /* LINK_ACCEPT: the server reaches the target, not the pair */
     uint64_t iova;          /* window: for this operation, or for the probe */
     uint32_t rkey, length;  /* bytes; RESULT of buffer_too_small: that are needed */
-    uint8_t digest[WIRE_MAC_BYTES]; /* over both addresses and the session */
     enum fabric_mtu path_mtu;
     enum fabric_error error;
-    char detail[WIRE_DETAIL]; /* for people */
     enum wire_way way;
     uint8_t found;
     struct wire_tag tag;
-    uint8_t key[WIRE_MAX_KEY];
     uint8_t key_length;
     uint32_t offset;     /* BULK, PAYLOAD: where the bytes belong in the value */
     const uint8_t *data; /* `length` bytes: BULK to be sent, in no frame; PAYLOAD that has come */
@@ -77,7 +75,15 @@ struct wire_message {
     uint64_t lease;                 /* COMMIT: ns */
     uint8_t instance[WIRE_INSTANCE_BYTES];
     uint16_t lane, member; /* INSTANCE: what the connection is for, and which of its like it is */
+
+    char detail[WIRE_DETAIL]; /* for people */
+    uint8_t key[WIRE_MAX_KEY];
+    uint8_t digest[WIRE_MAC_BYTES]; /* over both addresses and the session */
+    struct fabric_port_address address;
 };
+
+/* Nothing but its type. Cheaper than an initializer, which clears the long members too. */
+void wire_message_begin(struct wire_message *message, enum wire_type type);
 
 /* The shard of a server with `lanes` of them that has the key. */
 uint32_t wire_key_lane(const void *key, size_t key_length, uint32_t lanes);

@@ -46,7 +46,8 @@ struct bench;
 
 struct bench_backend {
     const char *name;
-    /* driver: "rxe 6.1": driver and kernel, for the table of deviations; null: there are none. */
+    /* driver: "rxe 6.1 windows": driver, kernel and what lends memory, for the table of deviations;
+     * null: there are none. */
     const char *(*driver)(void);
     /* create: the nodes with their ports ACTIVE and reachable from each other; null and a reason
      * when this fabric cannot be that. */

@@ -7,7 +7,7 @@
 #define TOO_LONG "takes a message longer than the receive for a faulty receive"
 
 static const struct deviation deviations[] = {
-    {"rxe 6.1", "a_window_lends_its_range_and_no_byte_more",
+    {"rxe 6.1 windows", "a_window_lends_its_range_and_no_byte_more",
      "checks the range of the region below a memory window, not the window's own", 0, 0},
     {"rxe 6.1", "a_receive_that_comes_in_time_saves_the_send",
      "lets the ACK timer run on while it waits to repeat a send after an RNR NAK", 0, 0},
@@ -26,7 +26,8 @@ const struct deviation *deviation_find(const char *driver, const char *test,
 {
     for (size_t i = 0; i < sizeof(deviations) / sizeof(*deviations); i++) {
         const struct deviation *one = &deviations[i];
-        if (strcmp(one->driver, driver) == 0 && strcmp(one->test, test) == 0 && one->due == due)
+        if (strncmp(one->driver, driver, strlen(one->driver)) == 0 &&
+            strcmp(one->test, test) == 0 && one->due == due)
             return one;
     }
     return NULL;

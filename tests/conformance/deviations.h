@@ -10,7 +10,7 @@
 #include "src/fabric/fabric.h"
 
 struct deviation {
-    const char *driver; /* "rxe 6.1": driver, kernel */
+    const char *driver; /* "rxe 6.1", how the bench's name for it begins */
     const char *test;   /* the case */
     const char *why;    /* what the driver does instead */
     /* The status that is due and the one that the driver gives; both 0: the case is skipped. */

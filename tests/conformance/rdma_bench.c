@@ -41,6 +41,12 @@ ONLY(1)
 ONLY(2)
 ONLY(3)
 
+/* As on a device without windows. */
+static bool regions_only(void)
+{
+    return getenv("CONFORMANCE_REGIONS") != NULL;
+}
+
 static void options(size_t node, char *folder, struct os_fabric_options *out)
 {
     static struct ibv_device **(*const lists[BENCH_NODES])(int *) = {only_0, only_1, only_2,
@@ -52,7 +58,8 @@ static void options(size_t node, char *folder, struct os_fabric_options *out)
     calls[node] = verbs_calls_real;
     calls[node].get_device_list = lists[node];
     chosen[node] = (struct rdma_options){.calls = &calls[node],
-                                         .busy_poll = getenv("CONFORMANCE_BUSY") != NULL};
+                                         .busy_poll = getenv("CONFORMANCE_BUSY") != NULL,
+                                         .regions_only = regions_only()};
     out->part = &rdma_part;
     out->part_context = &chosen[node];
 }
@@ -70,7 +77,8 @@ static const char *driver(void)
     int result = uname(&system);
     unsigned major = 0, minor = 0;
     assert(result == 0 && sscanf(system.release, "%u.%u", &major, &minor) == 2);
-    snprintf(text, sizeof(text), "rxe %u.%u", major, minor);
+    snprintf(text, sizeof(text), "rxe %u.%u %s", major, minor,
+             regions_only() ? "regions" : "windows");
     return text;
 }
 

@@ -44,17 +44,36 @@ static void look(struct media_bed *bed, uint64_t again, struct tally *tally)
     tally->torn += counts.torn;
 }
 
+enum mode { A_FILE, A_DEVICE }; /* made under another name; laid out in place, past the cache */
+
+/* A device is cut from then on when it is laid out: before, it is a store or it is refused. */
+static void be_device(struct media_bed *bed, uint64_t *point)
+{
+    static uint8_t blank[1u << 20];
+    if (disk_place(bed->disk, MEDIA_BED_PATH, blank, sizeof blank))
+        abort();
+    bed->init.direct = true;
+    if (media_bed_open(bed))
+        abort();
+    *point += disk_fabric_points(bed->fabric);
+}
+
 /* False when the workload ended before that point. */
 static bool cut_at(uint64_t seed, const struct disk_config *disk, enum media_durability durability,
-                   uint64_t point, struct tally *tally)
+                   enum mode mode, uint64_t point, struct tally *tally)
 {
     struct media_bed bed;
+    const uint64_t again = point % 3 == 0 ? 1 + point % RECOVERY_POINTS : 0;
     media_bed_up(&bed, seed, disk);
     bed.init.durability = durability;
     bed.init.size = 1u << 20;
-    bed.fabric = disk_fabric_new(bed.sim, bed.disk);
-    bed.init.fabric = disk_fabric_head(bed.fabric);
-    media_create(&bed.init, &bed.media);
+    if (mode == A_DEVICE) {
+        be_device(&bed, &point);
+    } else {
+        bed.fabric = disk_fabric_new(bed.sim, bed.disk);
+        bed.init.fabric = disk_fabric_head(bed.fabric);
+        media_create(&bed.init, &bed.media);
+    }
     while (!bed.opened && disk_fabric_points(bed.fabric) < point && media_bed_step(&bed))
         ;
     bool came = disk_fabric_points(bed.fabric) >= point;
@@ -64,7 +83,7 @@ static bool cut_at(uint64_t seed, const struct disk_config *disk, enum media_dur
         media_bed_power_cut(&bed);
     else
         media_bed_kill(&bed); /* what they promise: what the system has taken */
-    look(&bed, point % 3 == 0 ? 1 + point % RECOVERY_POINTS : 0, tally);
+    look(&bed, again, tally);
     tally->cuts++;
     tally->lost += bed.lost;
     tally->wrong += bed.wrong;
@@ -82,10 +101,15 @@ int main(int count, char **arguments)
     struct tally tally = {0};
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         for (size_t i = 0; i < sizeof disks / sizeof disks[0]; i++) {
-            for (uint64_t point = 1; cut_at(seed, &disks[i], MEDIA_ACK, point, &tally); point++)
+            for (uint64_t point = 1; cut_at(seed, &disks[i], MEDIA_ACK, A_FILE, point, &tally);
+                 point++)
+                ;
+            for (uint64_t point = 1; cut_at(seed, &disks[i], MEDIA_ACK, A_DEVICE, point, &tally);
+                 point++)
                 ;
         }
-        for (uint64_t point = 1; cut_at(seed, &disks[0], MEDIA_NONE, point, &tally); point += 3)
+        for (uint64_t point = 1; cut_at(seed, &disks[0], MEDIA_NONE, A_FILE, point, &tally);
+             point += 3)
             ;
         tally.seeds++;
     }

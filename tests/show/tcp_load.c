@@ -23,6 +23,7 @@
 #define SMALL_KEYS 1024u /* as many as requests can be in flight */
 #define LEAST_RING (64 * MIB)
 #define MOST_RING (512 * MIB)
+#define MOST_BUFFERS (SMALL_KEYS > MOST_RING / BLOCK ? SMALL_KEYS : MOST_RING / BLOCK)
 #define WARM_UP 0.25 /* seconds */
 
 struct run {
@@ -32,7 +33,8 @@ struct run {
     enum load_operation operation;
     uint8_t *ring;
     size_t stride; /* bytes from one buffer of the ring to the next */
-    uint32_t buffers, keys, next_buffer, next_key;
+    uint32_t buffers, keys, next_key;
+    uint32_t idle[MOST_BUFFERS], taken, given; /* buffers that nobody uses, the oldest first */
     struct load_request slots[LOAD_MAX_SLOTS], batch[LOAD_MAX_SLOTS];
 };
 
@@ -60,6 +62,8 @@ static void make_ring(struct run *run)
     if (posix_memalign(&memory, BLOCK, size))
         load_die("no memory");
     run->ring = memory;
+    for (uint32_t i = 0; i < run->buffers; i++)
+        run->idle[run->given++] = i;
     for (size_t i = 0; i < size; i++)
         run->ring[i] = (uint8_t)(i * 7 + i / 251);
 }
@@ -82,16 +86,25 @@ static void look(const struct run *run, const struct load_request *r)
 
 /* ------------------------------------------------------------------ load */
 
+/* One request may take longer than all the others take to go once round the ring. */
+static uint8_t *take_buffer(struct run *run)
+{
+    return run->ring + run->idle[run->taken++ % run->buffers] * run->stride;
+}
+
+static void give_buffer(struct run *run, const struct load_request *r)
+{
+    run->idle[run->given++ % run->buffers] =
+        (uint32_t)((size_t)((uint8_t *)r->data - run->ring) / run->stride);
+}
+
 static void prepare(struct run *run, enum load_operation operation, uint32_t slot,
                     struct load_request *out)
 {
     struct load_request *r = &run->slots[slot];
-    *r = (struct load_request){.operation = operation,
-                               .slot = slot,
-                               .key = run->next_key,
-                               .data = run->ring + run->next_buffer * run->stride};
+    *r = (struct load_request){
+        .operation = operation, .slot = slot, .key = run->next_key, .data = take_buffer(run)};
     run->next_key = (run->next_key + 1) % run->keys;
-    run->next_buffer = (run->next_buffer + 1) % run->buffers;
     if (operation != LOAD_EXISTS)
         stamp(run, r->data, operation == LOAD_PUT ? r->key : ~(uint64_t)r->key);
     *out = *r;
@@ -113,8 +126,10 @@ static uint64_t load(struct run *run, enum load_operation operation, double seco
     while (open) {
         const size_t count = run->peer->wait(run->link, freed);
         size_t again = 0;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             look(run, &run->slots[freed[i]]);
+            give_buffer(run, &run->slots[freed[i]]);
+        }
         open -= (uint32_t)count;
         if (*took > 0)
             continue;

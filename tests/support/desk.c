@@ -101,6 +101,7 @@ static enum fabric_error run(void *context, const struct cli_node *node)
     struct desk *desk = context;
     void *state = NULL;
     assert(desk->world);
+    desk->busy_poll = node->busy_poll;
     small_sink(desk->world, desk->node, &node->sink);
     enum fabric_error error = small_start_with(desk->world, desk->node, node->program, node->config,
                                                node->config_length, &state);
@@ -120,6 +121,36 @@ static enum fabric_error run(void *context, const struct cli_node *node)
     }
     small_stop(desk->world, desk->node);
     small_sink(desk->world, desk->node, NULL);
+    return error;
+}
+
+static bool all_done(const struct cli_node *nodes, size_t count)
+{
+    bool done = true;
+    for (size_t i = 0; i < count; i++)
+        done = done && nodes[i].done(nodes[i].context);
+    return done;
+}
+
+/* Each on a node of the small world. */
+static enum fabric_error run_several(void *context, const struct cli_node *nodes, size_t count)
+{
+    struct desk *desk = context;
+    void *state = NULL;
+    enum fabric_error error = FABRIC_OK;
+    assert(desk->world && desk->node + count <= SMALL_NODES);
+    for (uint32_t i = 0; i < count && !error; i++) {
+        small_sink(desk->world, desk->node + i, &nodes[i].sink);
+        error = small_start_with(desk->world, desk->node + i, nodes[i].program, "", 0, &state);
+    }
+    for (unsigned step = 0; !error && !all_done(nodes, count); step++) {
+        assert(step < 60000 && desk->signal < 0);
+        small_run(desk->world, SECOND / 1000);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        small_stop(desk->world, desk->node + i);
+        small_sink(desk->world, desk->node + i, NULL);
+    }
     return error;
 }
 
@@ -167,6 +198,7 @@ enum cli_exit desk_type(struct desk *desk, const char *line)
                             .read_file = read_file,
                             .write_file = write_file,
                             .run = run,
+                            .run_several = run_several,
                             .log_level = log_level,
                             .look = look,
                             .notify = notify};

@@ -26,6 +26,7 @@ struct desk {
     unsigned columns;
     bool progress;
     enum fabric_log_level level; /* the last that a reload set */
+    bool busy_poll;              /* asked for by the last that ran a node */
     /* Called when the node has run for a moment: may give it a signal (below). Null: never. */
     void (*meanwhile)(struct desk *desk);
     char told[64];   /* the service manager, each state and a blank */

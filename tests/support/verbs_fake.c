@@ -194,7 +194,8 @@ static struct ibv_mr *reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, 
         return NULL;
     struct ibv_mr *mr = make(sizeof(*mr));
     *mr = (struct ibv_mr){.pd = pd, .addr = addr, .length = length};
-    mr->lkey = mr->rkey = ++next_number << 8;
+    mr->lkey = mr->rkey = verbs_fake.given_again ? verbs_fake.given_again : ++next_number << 8;
+    verbs_fake.given_again = 0;
     verbs_fake_say("iova:%#llx ", (unsigned long long)iova);
     verbs_fake.region = mr;
     verbs_fake.region_access = access;

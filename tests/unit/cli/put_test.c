@@ -50,6 +50,10 @@ static void a_file_that_was_put_is_got_again(void **state)
     desk_expect(&desk, "memkv put k in --json --transport rdma", CLI_DONE,
                 "\"bytes\":19,\"parts\":1,\"transport\":\"rc\",\"server\":\"10.0.0.1:9900\"", NULL);
     desk_expect(&desk, "memkv get k - --json", CLI_USAGE, NULL, "do not share");
+    assert_false(desk.busy_poll);
+    desk_set(&desk, "MEMKV_BUSY_POLL", "true");
+    desk_expect(&desk, "memkv get k out", CLI_DONE, NULL, "k: 19 bytes read over tcp");
+    assert_true(desk.busy_poll);
     desk_close(&desk);
 }
 

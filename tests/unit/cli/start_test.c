@@ -161,6 +161,9 @@ static void it_serves_until_it_is_told_to_end(void **state)
     desk_expect(&desk, "memkv start --config conf", CLI_DONE,
                 "memkv: ready data=10.0.0.1:9900 admin=10.0.0.1:9901\n", NULL);
     assert_string_equal(desk.told, "READY=1 STOPPING=1 ");
+    assert_false(desk.busy_poll);
+    desk_expect(&desk, "memkv start --config conf --set rdma.busy_poll=true", CLI_DONE, NULL, NULL);
+    assert_true(desk.busy_poll);
     small_port(desk.world, PAIR_SERVER)->attr.active_mtu = FABRIC_MTU_1024;
     desk_expect(&desk, "memkv start --config conf --set rdma.mtu=2048", CLI_CONFIG, NULL,
                 "mtu_above_active");

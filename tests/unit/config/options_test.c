@@ -64,7 +64,7 @@ static void every_server_key_is_known(void **state)
                        "admin: {address: \"127.0.0.1:9901\", tls_cert: /c, tls_key: /t}\n"
                        "rdma: {device: \"mlx5_1:2\", transport: rc, num_dcis: 4, pkey: 0x8001,\n"
                        "       mtu: 2048, service_level: 3, traffic_class: 106, gid_index: 3,\n"
-                       "       start_wait: 2 s}\n"
+                       "       start_wait: 2 s, busy_poll: true}\n"
                        "storage: {mode: direct, path: /p, devices: [/dev/a], max_size: 1 GiB,\n"
                        "          block_size: 4 MiB, durability: ack, lanes: 2,\n"
                        "          eviction: {enabled: false, start_percent: 80,\n"
@@ -72,6 +72,7 @@ static void every_server_key_is_known(void **state)
                        "log: {level: debug, format: json}\n",
                        &c));
     assert_int_equal(c.rdma.devices[0].port, 2);
+    assert_true(c.rdma.busy_poll);
     assert_int_equal(c.rdma.mtu, 2048);
     assert_int_equal(c.rdma.pkey, 0x8001);
     assert_string_equal(c.media[0], "/dev/a");
@@ -194,12 +195,14 @@ static void client_files_are_read_and_refused(void **state)
     assert_true(client("servers: [\"a:1\", \"[::1]:2\"]\nauth_key: " KEY "\n"
                        "rdma_devices: [mlx5_0, mlx5_1]\ntransport: rdma\npkey_index: 1\n"
                        "num_connections: 2\nmtu: 1024\ngid_index: 3\nservice_level: 1\n"
-                       "traffic_class: 104\nverify: none\ntimeout: 3 s\nstart_wait: 1 s\n",
+                       "traffic_class: 104\nverify: none\ntimeout: 3 s\nstart_wait: 1 s\n"
+                       "busy_poll: true\n",
                        &c));
     assert_int_equal(c.server_count, 2);
     assert_int_equal(c.transport, CONFIG_TRANSPORT_RDMA);
     assert_int_equal(c.rdma.device_count, 2);
     assert_true(c.timeout == 3000000000ull);
+    assert_true(c.rdma.busy_poll);
     assert_int_equal(c.verify, CONFIG_VERIFY_NONE);
     static const struct {
         const char *text, *expected;

@@ -64,8 +64,8 @@ static void the_other_types_differ_where_they_should(void **state)
         rules_qp_transition(HCA_QP_DCI, FABRIC_QPS_RTS, FABRIC_QPS_SQD, &required, &optional));
     assert_true(
         rules_qp_transition(HCA_QP_UC, FABRIC_QPS_SQE, FABRIC_QPS_RTS, &required, &optional));
-    assert_false(rules_qp_transition(HCA_QP_XRC_INI, FABRIC_QPS_RESET, FABRIC_QPS_INIT, &required,
-                                     &optional));
+    assert_false(
+        rules_qp_transition(HCA_QP_XRC_INI, FABRIC_QPS_SQE, FABRIC_QPS_RTS, &required, &optional));
     assert_false(
         rules_qp_transition(HCA_QP_DCT, FABRIC_QPS_RTR, FABRIC_QPS_ERR, &required, &optional));
 }
@@ -84,6 +84,10 @@ static void each_required_attribute_is_missed_and_no_other_is_taken(void **state
                  {HCA_QP_UD, FABRIC_QPS_RESET, FABRIC_QPS_INIT},
                  {HCA_QP_UD, FABRIC_QPS_RTR, FABRIC_QPS_RTS},
                  {HCA_QP_DCI, FABRIC_QPS_INIT, FABRIC_QPS_RTR},
+                 {HCA_QP_XRC_INI, FABRIC_QPS_INIT, FABRIC_QPS_RTR},
+                 {HCA_QP_XRC_INI, FABRIC_QPS_RTR, FABRIC_QPS_RTS},
+                 {HCA_QP_XRC_TGT, FABRIC_QPS_INIT, FABRIC_QPS_RTR},
+                 {HCA_QP_XRC_TGT, FABRIC_QPS_RTR, FABRIC_QPS_RTS},
                  {HCA_QP_DCT, FABRIC_QPS_INIT, FABRIC_QPS_RTR}};
     struct port_info port = a_port();
     for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {

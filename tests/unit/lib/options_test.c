@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/options.h"
+#include "lib/part.h"
 
 #define KEY "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 #define ENOUGH "servers=a:1", "auth_key=" KEY
@@ -216,6 +217,16 @@ static void log_and_prefix_are_taken_or_refused(void **state)
     says(MEMKV_ERR_INVALID_ARGUMENT, "key_prefix");
 }
 
+static void busy_polling_is_asked_of_what_has_completion_queues(void **state)
+{
+    const char *const settings[] = {ENOUGH, NULL}, *const busy[] = {ENOUGH, "busy_poll=true", NULL};
+    (void)state;
+    assert_int_equal(read_options(settings), 0);
+    assert_null(out.fabric.part_context);
+    assert_int_equal(read_options(busy), 0);
+    assert_int_equal(out.fabric.part_context != NULL, lib_part() != NULL);
+}
+
 #define T(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
 int main(void)
@@ -230,6 +241,7 @@ int main(void)
         T(a_key_file_is_read_unless_everybody_may_write_it),
         T(callers_of_other_versions_are_understood_or_refused),
         T(log_and_prefix_are_taken_or_refused),
+        T(busy_polling_is_asked_of_what_has_completion_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -24,95 +25,11 @@
 #include <unistd.h>
 
 #include "fabric_sim/simfabric/instance.h"
-#include "fabric_sim/simfabric/tree.h"
+#include "tests/support/simfabric_place.h"
 
-#define OUTPUT 16384
 #define NETLINK 16 /* AF_NETLINK */
 #define NETLINK_ROUTE 0
 #define NETLINK_RDMA 20
-
-struct place {
-    char folder[64], program[256], self[256];
-    char output[OUTPUT];
-    unsigned port; /* of TCP, for programs that exchange addresses over it */
-};
-
-/* Runs a shell command in which $S is simfabric; its exit status. What it said is in `output`. */
-__attribute__((format(printf, 2, 3))) static int shell(struct place *place, const char *format, ...)
-{
-    char command[1024], full[2048], path[96];
-    va_list values;
-    va_start(values, format);
-    vsnprintf(command, sizeof(command), format, values);
-    va_end(values);
-    snprintf(path, sizeof(path), "%s/output", place->folder);
-    snprintf(full, sizeof(full), "{ S=%s; %s; } >%s 2>&1", place->program, command, path);
-    int status = system(full);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    place->output[fread(place->output, 1, OUTPUT - 1, file)] = '\0';
-    fclose(file);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-static bool said(const struct place *place, const char *text)
-{
-    return strstr(place->output, text) != NULL;
-}
-
-static int setup(void **state)
-{
-    static struct place place;
-    char topology[96];
-    strcpy(place.folder, "/tmp/simfabric-program-XXXXXX");
-    assert_non_null(mkdtemp(place.folder));
-    assert_true(readlink("/proc/self/exe", place.self, sizeof(place.self) - 1) > 0);
-    snprintf(place.program, sizeof(place.program), "%s", place.self);
-    char *tests = strstr(place.program, "/tests/unit/");
-    assert_non_null(tests);
-    strcpy(tests, "/simfabric");
-    assert_int_equal(setenv("XDG_RUNTIME_DIR", place.folder, 1), 0);
-    snprintf(topology, sizeof(topology), "%s/pair.yaml", place.folder);
-    FILE *file = fopen(topology, "w");
-    assert_non_null(file);
-    assert_true(fputs("nodes: {n1: {}, n2: {}}\n", file) >= 0);
-    fclose(file);
-    place.port = 20000 + (unsigned)getpid() % 20000;
-    *state = &place;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct place *place = *state;
-    (void)shell(place, "$S down; $S down --name other");
-    return tree_delete(place->folder) ? 0 : -1;
-}
-
-static void bring_up(struct place *place, const char *name)
-{
-    int status = shell(place, "$S up %s/pair.yaml --seed 3 --name %s", place->folder, name);
-    if (status != 0)
-        print_message("%s", place->output);
-    assert_int_equal(status, 0);
-}
-
-/* Some places allow no mount namespaces: what needs them is left out there. */
-static void need_namespaces(struct place *place)
-{
-    if (shell(place, "unshare %s --mount true", geteuid() == 0 ? "" : "--map-current-user") != 0)
-        skip();
-}
-
-static void need_node(struct place *place)
-{
-    char plugin[300];
-    snprintf(plugin, sizeof(plugin), "%s-rdmav34.so", place->program);
-    need_namespaces(place);
-    if (access(plugin, R_OK) != 0)
-        skip(); /* built without rdma-core, or with a sanitizer */
-    bring_up(place, "default");
-}
 
 static void a_fabric_comes_up_tells_its_ports_and_goes(void **state)
 {
@@ -153,38 +70,21 @@ static void what_a_killed_fabric_left_is_cleaned_up_and_its_neighbour_lives_on(v
     assert_true(said(place, "ACTIVE"));
 }
 
-static void what_is_typed_wrong_is_told(void **state)
+static void programs_hear_of_what_a_fault_word_changes(void **state)
 {
     struct place *place = *state;
-    assert_int_equal(shell(place, "$S"), 2);
-    assert_int_equal(shell(place, "$S upp"), 2);
-    assert_true(said(place, "did you mean up"));
-    assert_int_equal(shell(place, "$S up"), 2);
-    assert_int_equal(shell(place, "$S up --sed 3 x"), 2);
-    assert_true(said(place, "did you mean --seed"));
-    assert_int_equal(shell(place, "$S up --seed 18446744073709551616 x"), 2);
-    assert_int_equal(shell(place, "$S down other"), 2);
-    assert_true(said(place, "too many: other"));
-    assert_int_equal(shell(place, "$S status -- true"), 2);
-    assert_int_equal(shell(place, "$S exec --node n1 x -- true"), 2);
-    assert_int_equal(shell(place, "$S status --name a/b"), 2);
-    assert_int_equal(shell(place, "$S exec --node n1"), 2);
-    assert_int_equal(shell(place, "$S exec -- true"), 2);
-    assert_int_equal(shell(place, "$S up %s/none.yaml", place->folder), 3);
-    assert_int_equal(shell(place, "$S up %s", place->folder), 3);
-    assert_true(said(place, "Is a directory"));
-    assert_int_equal(shell(place,
-                           "echo 'nodes: {n1: {devices: {mlx5_0: {profile: nix}}}}' >%s/x; "
-                           "$S up %s/x",
-                           place->folder, place->folder),
-                     3);
-    assert_true(said(place, "profile"));
+    need_node(place);
+    need_program(place, "ibv_asyncwatch");
     assert_int_equal(
-        shell(place, "echo 'nods: {}' >%s/x; $S up %s/x", place->folder, place->folder), 3);
-    assert_true(said(place, "/x:1:1:"));
-    assert_int_equal(shell(place, "$S help"), 0);
-    assert_int_equal(shell(place, "$S help >/dev/full"), 1);
-    assert_true(said(place, "cannot write to standard output"));
+        shell(place,
+              "$S exec --node n1 -- stdbuf -oL ibv_asyncwatch >%s/heard & watch=$!; "
+              "until $S status | grep -q 'n1 .*opened 1 objects [1-9]'; do :; done; "
+              "$S ctl lid_set n1 77; $S ctl pkey_set n1 1 0x8005; $S ctl port_down n1; "
+              "for event in LID_CHANGE PKEY_CHANGE PORT_ERR; do "
+              "until grep -q IBV_EVENT_$event %s/heard; do :; done; done; "
+              "$S ctl process_kill n1; wait $watch",
+              place->folder, place->folder),
+        137);
 }
 
 static void the_exit_status_and_the_signal_of_a_program_are_its_own(void **state)
@@ -211,12 +111,6 @@ static void a_program_finds_the_node_and_nothing_of_the_host(void **state)
     assert_int_equal(status, 0);
 }
 
-static void need_program(struct place *place, const char *program)
-{
-    if (shell(place, "command -v %s", program) != 0)
-        skip();
-}
-
 /* Both ends; the client tries until the server listens. */
 static void pingpong(struct place *place, const char *words)
 {
@@ -231,6 +125,74 @@ static void pingpong(struct place *place, const char *words)
         print_message("%s: %s", words, place->output);
     assert_int_equal(status, 0);
     assert_true(said(place, "200 iters in"));
+}
+
+static void a_program_that_would_not_load_the_plug_in_is_refused(void **state)
+{
+    struct place *place = *state;
+    char path[96];
+    Elf64_Ehdr head = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64}};
+    need_node(place);
+    snprintf(path, sizeof(path), "%s/static", place->folder);
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(&head, sizeof(head), 1, file), 1);
+        fclose(file);
+        assert_int_equal(chmod(path, 0755), 0);
+        assert_int_equal(shell(place, "$S exec --node n1 -- %s", path), 126);
+        assert_true(said(place, i ? "is a 32-bit program" : "/static is linked statically"));
+        assert_int_equal(shell(place, "PATH=%s:$PATH $S exec --node n1 -- static", place->folder),
+                         126);
+        head.e_ident[EI_CLASS] = ELFCLASS32;
+    }
+}
+
+static void a_shell_on_a_node_says_where_it_is(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(shell(place, "$S shell"), 2);
+    assert_int_equal(shell(place, "$S shell --node n1"), 125);
+    need_node(place);
+    assert_int_equal(shell(place, "echo 'echo $SIMFABRIC_NODE/$PS1; exit 7' | "
+                                  "SHELL=/bin/sh $S shell --node n1"),
+                     7);
+    assert_true(said(place, "n1/[n1 of default] $"));
+    need_program(place, "bash");
+    assert_int_equal(shell(place,
+                           "echo 'echo \"=$PS1=\"; exit 3' | HOME=%s SHELL=$(command -v bash)"
+                           " $S shell --node n2",
+                           place->folder),
+                     3);
+    assert_true(said(place, "=[n2 of default] \\w\\$ ="));
+}
+
+/* Without one the programs of an ordinary user could not copy between each other. */
+static void the_programs_of_an_ordinary_user_share_one_user_namespace(void **state)
+{
+    static const char as_user[] = "XDG_RUNTIME_DIR=%s/user setpriv --reuid=65534 --regid=65534 "
+                                  "--clear-groups";
+    struct place *place = *state;
+    char user[200];
+    snprintf(user, sizeof(user), as_user, place->folder);
+    if (geteuid() != 0)
+        strcpy(user, "env");
+    need_node(place);
+    if (shell(place,
+              "chmod 755 %s; mkdir %s/user && chown 65534 %s/user; %s test -x $S && "
+              "%s unshare --map-current-user --mount true",
+              place->folder, place->folder, place->folder, user, user) != 0)
+        skip();
+    assert_int_equal(shell(place, "cat %s/pair.yaml | %s $S up -", place->folder, user), 0);
+    assert_int_equal(shell(place,
+                           "a=$(%s $S exec --node n1 -- readlink /proc/self/ns/user); "
+                           "b=$(%s $S exec --node n2 -- readlink /proc/self/ns/user); "
+                           "test -n \"$a\" && test \"$a\" = \"$b\" && "
+                           "test \"$a\" != \"$(readlink /proc/self/ns/user)\" && "
+                           "%s $S exec --node n1 -- %s --look",
+                           user, user, user, place->self),
+                     0);
+    assert_int_equal(shell(place, "%s $S down", user), 0);
 }
 
 static void programs_of_others_see_the_device(void **state)
@@ -312,14 +274,21 @@ static int look(void)
     struct stat status;
     char line[256];
     bool filtered = false;
+    FILE *file;
     if (stat("/dev/infiniband/uverbs1", &status) != 0 || !S_ISCHR(status.st_mode) ||
         major(status.st_rdev) != 1 || minor(status.st_rdev) != 3)
         return wrong("no device file");
+    file = fopen("/sys/class/infiniband/mlx5_0/ports/1/state", "r");
+    if (!file || !fgets(line, sizeof(line), file) || strcmp(line, "4: ACTIVE\n") != 0)
+        return wrong("no device in /sys/class");
+    fclose(file);
+    if (stat("/sys/class/net/lo", &status) != 0)
+        return wrong("the rest of /sys/class is gone");
     if (stat("/dev/zero", &status) != 0 || stat("/dev/fd", &status) != 0)
         return wrong("the rest of /dev is gone");
     if (!getenv("SYSFS_PATH") || !getenv("RDMAV_DRIVERS") || !getenv("SIMFABRIC_SOCKET"))
         return wrong("no environment");
-    FILE *file = fopen("/proc/self/status", "r");
+    file = fopen("/proc/self/status", "r");
     while (file && fgets(line, sizeof(line), file))
         filtered = filtered || strcmp(line, "Seccomp:\t2\n") == 0;
     if (file)
@@ -356,13 +325,16 @@ static int crowd(void)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_fabric_comes_up_tells_its_ports_and_goes),
         TEST(what_a_killed_fabric_left_is_cleaned_up_and_its_neighbour_lives_on),
-        TEST(what_is_typed_wrong_is_told),
+        TEST(programs_hear_of_what_a_fault_word_changes),
         TEST(the_exit_status_and_the_signal_of_a_program_are_its_own),
         TEST(a_program_finds_the_node_and_nothing_of_the_host),
+        TEST(a_program_that_would_not_load_the_plug_in_is_refused),
+        TEST(a_shell_on_a_node_says_where_it_is),
+        TEST(the_programs_of_an_ordinary_user_share_one_user_namespace),
         TEST(programs_of_others_see_the_device),
         TEST(reliable_connections_carry_bytes_between_two_programs),
         TEST(the_other_kinds_of_queue_pair_carry_bytes_too),

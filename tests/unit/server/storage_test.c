@@ -23,8 +23,8 @@ static void start_server(const char *storage)
     snprintf(config, sizeof config,
              "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
              "memory: {max_size: 1 MiB}\n"
-             "storage: {mode: file, %s}\n",
-             storage);
+             "storage: {%s%s}\n",
+             strstr(storage, "mode: ") ? "" : "mode: file, ", storage);
     assert_int_equal(sim_bed_start(&bed, "a", &memkv_server_program, config), TESTBED_DONE);
 }
 
@@ -93,12 +93,51 @@ static void a_store_that_is_none_is_said_and_it_is_never_ready(void **state)
     assert_int_equal(sim_bed_count(&bed, "\"event\":\"ready\""), 0);
 }
 
+/* Two lanes with a device each; nothing is made where nothing is. */
+static void blocks_on_devices_survive_a_power_cut(void **state)
+{
+    (void)state;
+    static const char blank[2u << 20];
+    static const char plan[] =
+        "mode: direct, devices: [/dev/one, /dev/two], lanes: 2, max_size: 4 MiB";
+    assert_int_equal(
+        sim_testbed.place_file(bed.tb, "a", "/dev/one", blank, sizeof blank, bed.detail),
+        TESTBED_DONE);
+    start_server(plan);
+    assert_true(sim_bed_until(&bed, "\"event\":\"failed\""));
+    assert_int_equal(
+        sim_bed_count(&bed, "/dev/two: it cannot be opened past the page cache: not_found"), 1);
+    assert_int_equal(sim_testbed.node_stop(bed.tb, "a", bed.detail), TESTBED_DONE);
+    assert_int_equal(
+        sim_testbed.place_file(bed.tb, "a", "/dev/two", blank, sizeof blank, bed.detail),
+        TESTBED_DONE);
+    start_server(plan);
+    assert_true(sim_bed_until(&bed, "\"event\":\"ready\""));
+    start_client();
+    tell("b",
+         "{\"id\":1,\"op\":\"put_many\",\"key\":\"k\",\"count\":8,\"size\":30000,"
+         "\"seed\":1}",
+         "\"ok\":true");
+    DO(FAULT(.word = TESTBED_POWER_LOSS, .node = "a"));
+    DO(FAULT(.word = TESTBED_POWER_RETURN, .node = "a"));
+    start_server(plan);
+    sim_bed_forget(&bed);
+    assert_true(sim_bed_until(&bed, "\"event\":\"ready\""));
+    tell("b",
+         "{\"id\":2,\"op\":\"get_many\",\"key\":\"k\",\"count\":8,\"size\":30000,"
+         "\"seed\":1,\"timeout_ms\":60000}",
+         "\"ok\":true");
+    tell("a", "{\"id\":3,\"op\":\"status\"}",
+         "\"checksums\":0,\"drives_online\":2,\"drives_offline\":0}");
+}
+
 static void what_cannot_be_planned_is_refused_at_the_start(void **state)
 {
     (void)state;
     static const char *const plans[][2] = {
         {"path: relative, max_size: 2 MiB", "an absolute path"},
         {"path: /p, max_size: 1 MiB, lanes: 2", "less than 1 MiB"},
+        {"mode: direct, devices: [/a, /b, /c], lanes: 2, max_size: 8 MiB", "no multiple of lanes"},
     };
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         sim_bed_forget(&bed);
@@ -116,6 +155,7 @@ int main(void)
         TEST(it_is_ready_when_its_store_is_open),
         TEST(what_is_deleted_is_answered_before_the_server_ends),
         TEST(a_store_that_is_none_is_said_and_it_is_never_ready),
+        TEST(blocks_on_devices_survive_a_power_cut),
         TEST(what_cannot_be_planned_is_refused_at_the_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,31 @@ static void names_have_an_end(void **state)
     assert_int_equal(check(&request), 0);
 }
 
+static void a_fault_has_a_word_names_with_an_end_and_no_endless_time(void **state)
+{
+    (void)state;
+    struct protocol_request good = client_request(PROTOCOL_FAULT), bad = good;
+    assert_int_equal(check(&good), 0);
+    uint32_t *const members[] = {&bad.u.fault.word, &bad.u.fault.port, &bad.u.fault.on,
+                                 &bad.u.fault.gid_type};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        bad = good;
+        *members[i] = UINT32_MAX;
+        assert_int_equal(check(&bad), EINVAL);
+    }
+    bad = good;
+    bad.u.fault.duration = UINT64_MAX;
+    assert_int_equal(check(&bad), EINVAL);
+    bad = good;
+    memset(bad.u.fault.text, 'x', sizeof(bad.u.fault.text));
+    assert_int_equal(check(&bad), EINVAL);
+    bad = client_request(PROTOCOL_ASK);
+    strcpy(bad.u.ask.node, "n1");
+    assert_int_equal(check(&bad), 0);
+    memset(bad.u.ask.query, 'x', sizeof(bad.u.ask.query));
+    assert_int_equal(check(&bad), EINVAL);
+}
+
 static void attributes_are_values_that_exist(void **state)
 {
     (void)state;
@@ -113,7 +138,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_of_another_size_or_version_is_none),
         cmocka_unit_test(an_operation_that_there_is_not_is_refused),
-        cmocka_unit_test(names_have_an_end), cmocka_unit_test(attributes_are_values_that_exist),
+        cmocka_unit_test(names_have_an_end),
+        cmocka_unit_test(a_fault_has_a_word_names_with_an_end_and_no_endless_time),
+        cmocka_unit_test(attributes_are_values_that_exist),
         cmocka_unit_test(other_members_are_values_that_exist)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

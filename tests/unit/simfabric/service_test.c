@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <jansson.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -437,21 +438,81 @@ static void shared_receives_and_address_handles_are_made_asked_and_ended(void **
     assert_int_equal(end(b, user, PROTOCOL_DESTROY_AH, user->reply.u.made.handle), 0);
 }
 
-static void status_tells_of_every_port(void **state)
+/* What the fabric tells of itself; the caller's. */
+static json_t *inspect(struct bench *b)
+{
+    struct protocol_request request = client_request(PROTOCOL_INSPECT);
+    static char text[65536];
+    json_error_t error;
+    assert_int_equal(ask(b, &b->users[0], &request), 0);
+    ssize_t length = pread(b->users[0].fds[0], text, sizeof(text), 0);
+    assert_in_range(length, 1, sizeof(text) - 1);
+    close(b->users[0].fds[0]);
+    json_t *all = json_loadb(text, (size_t)length, 0, &error);
+    assert_non_null(all);
+    return all;
+}
+
+static long long number(const json_t *of, const char *name)
+{
+    assert_true(json_is_integer(json_object_get(of, name)));
+    return json_integer_value(json_object_get(of, name));
+}
+
+static const json_t *first(const json_t *of, const char *name)
+{
+    assert_int_equal(json_array_size(json_object_get(of, name)), 1);
+    return json_array_get(json_object_get(of, name), 0);
+}
+
+static void the_fabric_tells_who_made_what_and_where_it_goes(void **state)
 {
     struct bench *b = *state;
-    struct protocol_request request = client_request(PROTOCOL_STATUS);
+    connect_both(b);
+    write_to_peer(b, 100);
+    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
+    json_t *all = inspect(b);
+    const json_t *n1 = json_array_get(json_object_get(all, "devices"), 0);
+    const json_t *port = first(n1, "ports"), *qp = first(n1, "queue_pairs");
+    assert_string_equal(json_string_value(json_object_get(n1, "node")), "n1");
+    assert_string_equal(json_string_value(json_object_get(port, "state")), "ACTIVE");
+    assert_int_equal(number(port, "lid"), b->users[0].lid);
+    assert_true(number(json_object_get(port, "counters"), "port_xmit_packets") > 0);
+    const json_t *pkeys = json_object_get(port, "pkeys");
+    assert_string_equal(json_string_value(json_object_get(pkeys, "0")), "0xffff");
+    assert_int_equal(number(first(n1, "programs"), "objects"), 5);
+    assert_int_equal(number(first(n1, "programs"), "pid"), getpid());
+    assert_int_equal(number(qp, "qp_num"), b->users[0].qp_num);
+    assert_string_equal(json_string_value(json_object_get(qp, "state")), "RTS");
+    assert_int_equal(number(qp, "sq_psn"), 1);
+    const json_t *peer = json_object_get(qp, "peer");
+    assert_int_equal(number(peer, "qp_num"), b->users[1].qp_num);
+    assert_int_equal(number(peer, "lid"), b->users[1].lid);
+    assert_int_equal(number(first(n1, "completion_queues"), "cqe"), 16);
+    assert_int_equal(number(first(n1, "memory_regions"), "length"), MEMORY);
+    json_decref(all);
+}
+
+static void the_fabric_tells_how_it_is_cabled(void **state)
+{
+    struct bench *b = *state;
+    char detail[TESTBED_DETAIL];
     make_all(b, &b->users[0], "n1");
-    assert_int_equal(ask(b, &b->users[0], &request), 0);
-    const char *text = b->users[0].reply.u.status.text;
-    assert_int_equal(b->users[0].reply.u.status.more, 0);
-    assert_int_equal(strlen(text), b->users[0].reply.u.status.length);
-    assert_non_null(strstr(text, "n1           mlx5_0/1 ACTIVE  lid"));
-    assert_non_null(strstr(text, "opened 1 objects 5"));
-    assert_non_null(strstr(text, "n2           mlx5_0/1 ACTIVE  lid"));
-    request.u.page = 7;
-    assert_int_equal(ask(b, &b->users[0], &request), 0);
-    assert_int_equal(b->users[0].reply.u.status.length, 0);
+    const struct testbed_fault down = {.word = TESTBED_PORT_DOWN, .node = "n2"};
+    const struct testbed_fault gone = {.word = TESTBED_DEVICE_REMOVE, .node = "n2"};
+    assert_int_equal(sim_testbed.apply(b->service.tb, &down, detail), TESTBED_DONE);
+    assert_int_equal(sim_testbed.apply(b->service.tb, &gone, detail), TESTBED_DONE);
+    json_t *all = inspect(b);
+    const json_t *links = json_object_get(all, "links");
+    assert_int_equal(json_array_size(json_object_get(all, "nodes")), 4); /* with the manager's */
+    assert_int_equal(json_array_size(links), 3);
+    const json_t *end = json_object_get(json_array_get(links, 1), "b");
+    assert_string_equal(json_string_value(json_object_get(end, "node")), "n2/mlx5_0");
+    assert_string_equal(json_string_value(json_object_get(end, "state")), "DOWN");
+    assert_int_equal(number(json_array_get(links, 0), "rate_mbps"), 100000);
+    const json_t *n2 = json_array_get(json_object_get(all, "devices"), 1);
+    assert_true(json_is_true(json_object_get(n2, "removed")));
+    json_decref(all);
 }
 
 int main(void)
@@ -467,6 +528,7 @@ int main(void)
         TEST(a_device_is_opened_by_its_names_and_once_a_connection),
         TEST(an_event_of_a_queue_pair_is_for_its_program_one_of_a_port_for_all),
         TEST(shared_receives_and_address_handles_are_made_asked_and_ended),
-        TEST(status_tells_of_every_port)};
+        TEST(the_fabric_tells_who_made_what_and_where_it_goes),
+        TEST(the_fabric_tells_how_it_is_cabled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -202,6 +202,62 @@ static void a_device_is_laid_out_in_place(void **state)
     assert_int_equal(media_bed_counts(&bed).capacity, sizeof blank - media_data_offset(&super));
 }
 
+static void what_others_have_on_a_device_stays(void **state)
+{
+    (void)state;
+    static uint8_t used[2u << 20], found[8];
+    static const uint64_t marks[] = {0, 1080, 65600, sizeof used - 512, sizeof used - 100000};
+    bed.init.path = MEDIA_BED_PATH;
+    bed.init.direct = true;
+    bed.init.size = 0;
+    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
+        media_bed_down(&bed);
+        media_bed_up(&bed, i, NULL);
+        bed.init.direct = true;
+        bed.init.size = 0;
+        memset(used, 0, sizeof used);
+        memcpy(used + marks[i], "a mark", 7);
+        assert_int_equal(disk_place(bed.disk, MEDIA_BED_PATH, used, sizeof used), FABRIC_OK);
+        refused(ERR_MEDIA_FAILED, "is not blank: what is there stays");
+        media_bed_peek(&bed, marks[i], found, sizeof found);
+        assert_string_equal((char *)found, "a mark");
+        bed.init.overwrites = true;
+        assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+        media_bed_save(&bed, 0, 5000);
+        media_bed_again(&bed); /* a store is none of what is overwritten */
+        assert_int_equal(media_bed_get(&bed, 0), FABRIC_OK);
+    }
+}
+
+/* It is refused or it is a store, and then it works; it is laid out anew when that is asked for. */
+static void a_cut_while_a_device_is_laid_out_leaves_nothing_half_done(void **state)
+{
+    (void)state;
+    static uint8_t blank[1u << 20];
+    unsigned refusals = 0;
+    for (uint64_t point = 1; point < 40; point++) {
+        struct fabric_io_done done;
+        media_bed_down(&bed);
+        media_bed_up(&bed, point, NULL);
+        assert_int_equal(disk_place(bed.disk, MEDIA_BED_PATH, blank, sizeof blank), FABRIC_OK);
+        bed.init.direct = true;
+        bed.fabric = disk_fabric_new(bed.sim, bed.disk);
+        bed.init.fabric = disk_fabric_head(bed.fabric);
+        assert_int_equal(media_create(&bed.init, &bed.media), FABRIC_OK);
+        while (disk_fabric_points(bed.fabric) < point && disk_fabric_wait(bed.fabric, &done))
+            media_event(bed.media, &done);
+        media_bed_power_cut(&bed);
+        if (media_bed_open(&bed)) {
+            refusals++;
+            media_bed_kill(&bed);
+            bed.init.overwrites = true;
+            assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+        }
+        media_bed_save(&bed, 0, 5000);
+    }
+    assert_in_range(refusals, 1, 20);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +272,8 @@ int main(void)
         MEDIA_BED_TEST(what_cannot_be_made_is_refused),
         MEDIA_BED_TEST(a_cut_while_it_is_made_leaves_a_store_or_none),
         MEDIA_BED_TEST(a_device_is_laid_out_in_place),
+        MEDIA_BED_TEST(what_others_have_on_a_device_stays),
+        MEDIA_BED_TEST(a_cut_while_a_device_is_laid_out_leaves_nothing_half_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,33 @@ static void a_tag_depends_on_all_that_it_should(void **state)
     assert_false(wire_tag_verify(key, "k", 1, value, sizeof value, &tag));
 }
 
+static void a_tag_does_not_depend_on_the_pieces_in_which_its_value_comes(void **state)
+{
+    (void)state;
+    static uint8_t value[40000];
+    static const size_t pieces[] = {1, 15, 4095, 4096, 4097, 12288, 39999, 40000};
+    const uint8_t key[WIRE_KEY_BYTES] = {1};
+    struct wire_tag whole = {.nonce = {5}};
+    for (size_t i = 0; i < sizeof value; i++)
+        value[i] = (uint8_t)(i * 7 + i / 251);
+    wire_tag_compute(key, "k", 1, value, sizeof value, &whole);
+    struct wire_tagger *tagger = wire_tagger_new(key);
+    assert_non_null(tagger);
+    for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+        uint8_t mac[WIRE_TAG_BYTES];
+        struct wire_tag_run *run =
+            wire_tag_begin(tagger, "k", 1, sizeof value, whole.nonce); /* the same, used again */
+        assert_non_null(run);
+        for (size_t at = 0; at < sizeof value; at += pieces[i]) {
+            size_t left = sizeof value - at;
+            wire_tag_add(run, value + at, left < pieces[i] ? left : pieces[i]);
+        }
+        wire_tag_end(run, mac);
+        assert_memory_equal(mac, whole.mac, sizeof mac);
+    }
+    wire_tagger_free(tagger);
+}
+
 /* docs/formats.md shows these bytes; the key is 00 01 ... 1f, the nonce zero. */
 static void the_golden_tag_is_kept(void **state)
 {
@@ -83,6 +110,7 @@ int main(void)
         cmocka_unit_test(hmac_is_the_one_of_rfc_4231),
         cmocka_unit_test(labels_are_not_beginnings_of_each_other),
         cmocka_unit_test(a_tag_depends_on_all_that_it_should),
+        cmocka_unit_test(a_tag_does_not_depend_on_the_pieces_in_which_its_value_comes),
         cmocka_unit_test(the_golden_tag_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <errno.h>
 
 #include "tests/support/verbs_fake.h"
 
@@ -23,7 +24,9 @@ static int setup(void **state)
     (void)state;
     verbs_fake_reset();
     device = verbs_fake_device(&bed);
-    return (int)fabric_mr_register(bed.f, device, &init, &mr, &keys);
+    int error = (int)fabric_mr_register(bed.f, device, &init, &mr, &keys);
+    verbs_fake.said[0] = '\0'; /* of what was looked for */
+    return error;
 }
 
 static int teardown(void **state)
@@ -163,40 +166,119 @@ static void a_revocation_ends_also_when_no_binding_succeeds(void **state)
     assert_int_equal(fabric_mr_deregister(bed.f, mr), FABRIC_OK);
 }
 
-static void without_a_loopback_a_window_is_refused_and_a_revocation_still_ends(void **state)
+/* And it is tried again only a second later. */
+static void without_a_loopback_a_region_stands_in_and_a_revocation_still_ends(void **state)
 {
     (void)state;
-    fabric_window window, refused = {0};
+    fabric_window window, other;
     lend(&window);
     verbs_fake.binding_status = IBV_WC_WR_FLUSH_ERR;
     verbs_fake.fail_name = "modify_qp:RTR";
     revoke(window);
+    verbs_fake.said[0] = '\0';
+    uint32_t key = lend(&window);
+    assert_int_equal(key, verbs_fake.region->rkey);
+    assert_int_not_equal(lend(&other), key);
+    assert_int_equal(verbs_fake_count("reg_mr_iova"), 2);
+    assert_int_equal(verbs_fake_count("modify_qp:INIT"), 0);
+    revoke(window);
+    revoke(other);
+}
+
+/* The device of setup once more, as the caller has changed it. */
+static void open_again(void)
+{
+    const struct fabric_mr_init init = {
+        .addr = buffer, .length = 8192, .iova = IOVA, .access = FABRIC_ACCESS_LOCAL_WRITE};
+    struct fabric_mr_keys keys;
+    device = verbs_fake_device(&bed);
+    assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
+}
+
+static void a_device_without_windows_lends_regions_of_their_own(void **state)
+{
+    (void)state;
+    fabric_window window = {0};
+    struct fabric_device_attr attr;
+    os_bed_close(&bed);
+    verbs_fake.attr.device_cap_flags = 0;
+    open_again();
+    assert_int_equal(verbs_fake.region_access, IBV_ACCESS_LOCAL_WRITE);
+    assert_int_equal(fabric_device_query(bed.f, device, &attr), FABRIC_OK);
+    assert_int_equal(attr.max_window_size, attr.max_mr_size);
+    const struct ibv_mr *whole = verbs_fake.region;
+    assert_int_equal(
+        fabric_window_open(bed.f, mr, IOVA + 5, 7, FABRIC_ACCESS_REMOTE_WRITE, 9, &window),
+        FABRIC_OK);
+    assert_ptr_not_equal(verbs_fake.region, whole);
+    assert_ptr_equal(verbs_fake.region->addr, buffer + 5);
+    assert_int_equal(verbs_fake.region->length, 7);
+    assert_int_equal(verbs_fake_count("iova:0x10005"), 1);
+    assert_int_equal(verbs_fake.region_access, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+    struct fabric_event event = os_bed_await(&bed, FABRIC_EVENT_WINDOW_OPENED);
+    assert_int_equal(event.u.window.rkey, verbs_fake.region->rkey);
+    assert_int_equal(event.u.window.cookie, 9);
+    size_t before = verbs_fake_count("dereg_mr");
+    revoke(window);
+    assert_int_equal(verbs_fake_count("dereg_mr"), before + 1);
+    assert_int_equal(verbs_fake_count("bind_mw:7"), 0);
+    assert_int_equal(fabric_mr_deregister(bed.f, mr), FABRIC_OK);
+}
+
+/* It has those of type 2, which a queue pair of one's own cannot bind for others. */
+static void a_device_that_makes_no_window_of_type_1_lends_regions_too(void **state)
+{
+    (void)state;
+    fabric_window window;
+    os_bed_close(&bed);
+    verbs_fake.fail_name = "alloc_mw";
+    verbs_fake.fail_errno = EOPNOTSUPP;
+    open_again();
+    uint32_t key = lend(&window);
+    assert_int_equal(key, verbs_fake.region->rkey);
+    assert_false(verbs_fake.region_access & IBV_ACCESS_MW_BIND);
+    revoke(window);
+    verbs_fake.fail_name = "reg_mr_iova";
+    fabric_window refused = {0};
     assert_int_equal(
         fabric_window_open(bed.f, mr, IOVA, 64, FABRIC_ACCESS_REMOTE_READ, 1, &refused),
         ERR_RESOURCES_EXHAUSTED);
     assert_int_equal(refused.id, 0);
 }
 
-static void a_device_without_windows_says_so(void **state)
+static void the_key_of_a_region_taken_back_rests_when_the_driver_gives_it_again(void **state)
 {
     (void)state;
-    fabric_window window;
-    struct fabric_device_attr attr;
-    os_bed_close(&bed);
-    verbs_fake_reset();
-    verbs_fake.attr.device_cap_flags = 0;
-    assert_int_equal(setup(state), 0); /* resets */
     os_bed_close(&bed);
     verbs_fake.attr.device_cap_flags = 0;
-    device = verbs_fake_device(&bed);
-    const struct fabric_mr_init init = {.addr = buffer, .length = 8192, .iova = IOVA};
-    struct fabric_mr_keys keys;
-    assert_int_equal(fabric_device_query(bed.f, device, &attr), FABRIC_OK);
-    assert_int_equal(attr.max_window_size, 0);
-    assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
-    assert_int_equal(verbs_fake.region_access, 0);
-    assert_int_equal(fabric_window_open(bed.f, mr, IOVA, 1, FABRIC_ACCESS_REMOTE_READ, 1, &window),
-                     ERR_NOT_SUPPORTED);
+    open_again();
+    for (size_t i = 0; i < 100; i++) { /* the sets grow meanwhile */
+        fabric_window window, next;
+        uint32_t key = lend(&window);
+        revoke(window);
+        verbs_fake.given_again = key;
+        assert_int_not_equal(lend(&next), key);
+        revoke(next);
+        verbs_fake.said[0] = '\0';
+    }
+}
+
+static void a_region_is_taken_back_when_its_device_is_closed(void **state)
+{
+    (void)state;
+    fabric_window window, opening;
+    os_bed_close(&bed);
+    verbs_fake.attr.device_cap_flags = 0;
+    open_again();
+    lend(&window);
+    opening = begin();
+    verbs_fake.said[0] = '\0';
+    assert_int_equal(fabric_window_revoke(bed.f, opening), FABRIC_OK);
+    assert_int_equal(os_bed_await(&bed, FABRIC_EVENT_WINDOW_REVOKED).u.window.window.id,
+                     opening.id);
+    assert_int_equal(fabric_device_close(bed.f, device), FABRIC_OK);
+    assert_int_equal(verbs_fake_count("dereg_mr"), 3);
+    assert_true(verbs_fake_idle(&bed));
 }
 
 static void closing_the_device_tells_what_is_owed(void **state)
@@ -227,8 +309,11 @@ int main(void)
         TEST(more_windows_than_the_queue_holds_wait_their_turn),
         TEST(a_binding_that_fails_refuses_its_window_and_the_queue_pair_is_mended),
         TEST(a_revocation_ends_also_when_no_binding_succeeds),
-        TEST(without_a_loopback_a_window_is_refused_and_a_revocation_still_ends),
-        TEST(a_device_without_windows_says_so),
+        TEST(without_a_loopback_a_region_stands_in_and_a_revocation_still_ends),
+        TEST(a_device_without_windows_lends_regions_of_their_own),
+        TEST(a_device_that_makes_no_window_of_type_1_lends_regions_too),
+        TEST(the_key_of_a_region_taken_back_rests_when_the_driver_gives_it_again),
+        TEST(a_region_is_taken_back_when_its_device_is_closed),
         TEST(closing_the_device_tells_what_is_owed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
