@@ -442,7 +442,10 @@ enum fabric_error hca_post_recv(struct hca *hca, hca_qp qp, const struct hca_rec
 /* Looks at what was posted to the queue pair: begins to send, or flushes. A doorbell for nothing,
  * or of a queue pair that is gone, is no mistake. */
 void hca_qp_doorbell(struct hca *hca, hca_qp qp);
-/* The same for every queue pair: when it is not known any more who rang. */
+/* Tells the program of a CQ for which somebody without a way to it put down that it is to be told
+ * (cq_state.tells). For nothing, or of one that is gone, it is no mistake. */
+void hca_cq_doorbell(struct hca *hca, hca_cq cq);
+/* The same for every queue pair and CQ: when it is not known any more who rang. */
 void hca_doorbells(struct hca *hca);
 
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,
