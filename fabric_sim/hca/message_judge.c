@@ -28,8 +28,7 @@ static bool requester_idle(const struct message *m)
     if (qp->state != FABRIC_QPS_RTS && !PLANTED(message_sqd_begins))
         return false;
     bool quiet = req->una_psn == req->next_psn && req->tx == qp->sq_tail && req->reads == 0;
-    return (quiet || PLANTED(message_overtakes)) && !req->rnr_waiting && !req->deadline &&
-           !m->wqe->started && !m->wqe->local_error;
+    return quiet && !req->rnr_waiting && !req->deadline && !m->wqe->started && !m->wqe->local_error;
 }
 
 /* It expects this very message, and owes no answer. */

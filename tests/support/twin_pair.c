@@ -49,6 +49,8 @@ static void make_queues(struct side *side, int end)
     e->srq.id = 0;
     if (shared)
         check(hca_srq_create(h->hca, h->pd, 32, 4, 0, &e->srq));
+    if (shared)
+        check(hca_srq_set_limit(h->hca, e->srq, side_draw(side, 4)));
     struct hca_qp_init init = {.type = side->type,
                                .pd = h->pd,
                                .send_cq = e->send_cq,

@@ -144,9 +144,12 @@ static void note_host(struct side *side, int i)
 
 static void note_all(struct side *side)
 {
+    bool polls = !side->single || side_chance(side, 70); /* else the queues become full */
     for (int i = 0; i < 2; i++) {
-        note_completions(side, i, false);
-        note_completions(side, i, true);
+        if (polls) {
+            note_completions(side, i, false);
+            note_completions(side, i, true);
+        }
         note_queue_pair(side, i);
     }
     for (int i = 0; i < SIDE_HOSTS; i++)
@@ -162,6 +165,14 @@ static void move(struct side *side, int end, enum fabric_qp_state state, uint32_
     enum fabric_error error =
         hca_qp_modify(side->w->host[e->host].hca, e->qp, &attr, HCA_QP_STATE | mask);
     side_note(side, "end %d to state %d: %d", end, (int)state, (int)error);
+}
+
+static void set_active_mtu(struct side *side, int host, enum fabric_mtu mtu)
+{
+    struct net_port *port = net_node_port(side->w->host[host].node, 1);
+    struct port_info before = *net_port_info(port);
+    net_port_info(port)->active_mtu = (uint8_t)mtu;
+    net_port_changed(port, &before);
 }
 
 /* Something of the pair or of its way changes. */
@@ -204,7 +215,11 @@ static void step_change(struct side *side, int end)
         if (e->srq.id)
             (void)hca_srq_set_limit(h->hca, e->srq, side_draw(side, 4));
         break;
-    case 10: /* a link of a smaller MTU */
+    case 10: /* a link or, for datagrams, a port of a smaller MTU */
+        if (side->type == HCA_QP_UD) {
+            set_active_mtu(side, e->host, side_chance(side, 50) ? FABRIC_MTU_256 : FABRIC_MTU_4096);
+            break;
+        }
         net_link_set_mtu(net_node_port(h->node, 1),
                          side_chance(side, 50) ? FABRIC_MTU_256 : FABRIC_MTU_4096);
         break;
@@ -232,6 +247,7 @@ static void heal(struct side *side)
         hca_world_loss(side->w, i, 0);
         hca_world_set_lid(side->w, i, (uint16_t)(10 + i));
         net_link_set_mtu(net_node_port(side->w->host[i].node, 1), FABRIC_MTU_4096);
+        set_active_mtu(side, i, FABRIC_MTU_4096);
     }
 }
 
