@@ -69,6 +69,9 @@ static bool holds_values(const struct protocol_request *request)
         return has_end(request->u.ask.node) && ENDS(request->u.ask.query);
     case PROTOCOL_QUERY_PORT:
         return request->u.port < 256;
+    case PROTOCOL_ROUTE:
+        return request->u.route.port < 256 && request->u.route.dlid < 65536 &&
+               request->u.route.sl < 16;
     case PROTOCOL_REG_MR:
         return is_access(request->u.mr.access) && request->u.mr.addr != 0;
     case PROTOCOL_REREG_MR:

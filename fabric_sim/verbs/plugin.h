@@ -17,6 +17,7 @@
 #include "fabric_sim/hca/queue.h"
 #include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/shared.h"
+#include "fabric_sim/verbs/messages.h"
 #include "fabric_sim/verbs/private.h"
 
 struct plugin_channel { /* of completions */
@@ -36,6 +37,8 @@ struct plugin_context {
     size_t shared_size;
     int doorbell;
     uint32_t device; /* its number, for doorbells */
+    uint32_t owner;  /* of the memory that this program registers */
+    struct plugin_messages *messages;
     void *arena;
     size_t arena_size;
     struct hca_state state;
