@@ -120,6 +120,17 @@ enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t contex
     return FABRIC_OK;
 }
 
+enum fabric_error hca_cq_resize(struct hca *hca, hca_cq handle, uint32_t depth)
+{
+    struct cq_state *cq = cq_of(hca, handle.id);
+    if (hca->state.device->removed)
+        return ERR_DEVICE_REMOVED;
+    bool fits = cq->tail - cq->head <= depth || PLANTED(hca_resized_too_small);
+    if (depth == 0 || depth > hca->profile->max_cqe || !fits || cq->overrun)
+        return ERR_INVALID_ARGUMENT;
+    return cq_ring_resize(&hca->state.arena, cq, depth) ? FABRIC_OK : ERR_RESOURCES_EXHAUSTED;
+}
+
 enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq handle)
 {
     struct cq_state *cq = cq_of(hca, handle.id);

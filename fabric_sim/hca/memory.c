@@ -175,6 +175,19 @@ enum fabric_error hca_pd_dealloc(struct hca *hca, hca_pd pd)
     return FABRIC_OK;
 }
 
+static enum fabric_error region_error(const struct hca *hca, uint64_t host, uint64_t length,
+                                      uint64_t iova, uint32_t access)
+{
+    uint32_t align = hca->profile->iova_align ? hca->profile->iova_align : 1;
+    if (length == 0 || iova + (length - 1) < iova || (host - iova) % align != 0)
+        return ERR_INVALID_ARGUMENT;
+    /* Chapter 10.6.3.1: remote writing and atomics need local writing. */
+    if ((access & (HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC)) &&
+        !(access & HCA_ACCESS_LOCAL_WRITE))
+        return ERR_INVALID_ARGUMENT;
+    return length > hca->profile->max_mr_size ? ERR_REGISTRATION_FAILED : FABRIC_OK;
+}
+
 enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64_t length,
                                   uint64_t iova, uint32_t access, uint64_t context, hca_mr *out,
                                   uint32_t *key)
@@ -184,16 +197,9 @@ enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64
     assert(domain);
     if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
-    uint32_t align = hca->profile->iova_align ? hca->profile->iova_align : 1;
-    if (length == 0 || iova + (length - 1) < iova ||
-        ((uint64_t)(uintptr_t)addr - iova) % align != 0)
-        return ERR_INVALID_ARGUMENT;
-    /* Chapter 10.6.3.1: remote writing and atomics need local writing. */
-    if ((access & (HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC)) &&
-        !(access & HCA_ACCESS_LOCAL_WRITE))
-        return ERR_INVALID_ARGUMENT;
-    if (length > hca->profile->max_mr_size)
-        return ERR_REGISTRATION_FAILED;
+    enum fabric_error error = region_error(hca, (uint64_t)(uintptr_t)addr, length, iova, access);
+    if (error)
+        return error;
     struct key_state *state = key_take(hca, domain);
     if (!state)
         return ERR_RESOURCES_EXHAUSTED;
@@ -220,6 +226,42 @@ void hca_mr_give(struct hca *hca, hca_mr mr, uint32_t owner)
 {
     assert(owner && hca->reach);
     key_of(hca, mr.id, KEY_MR)->owner = owner;
+}
+
+static void change_domain(struct hca *hca, struct key_state *state, hca_pd pd)
+{
+    struct hca_arena *arena = &hca->state.arena;
+    struct pd_state *old = table_find(arena, &hca->state.device->pds, state->pd);
+    struct pd_state *new = table_find(arena, &hca->state.device->pds, pd.id);
+    assert(old && new && old->users > 0);
+    old->users--;
+    new->users++;
+    state->pd = pd.id;
+}
+
+enum fabric_error hca_mr_reregister(struct hca *hca, hca_mr mr, const struct hca_mr_new *to)
+{
+    struct key_state *state = key_of(hca, mr.id, KEY_MR);
+    bool moves = (to->changes & HCA_MR_TRANSLATION) != 0;
+    uint64_t host = moves ? (uint64_t)(uintptr_t)to->addr : state->host;
+    uint64_t length = moves ? to->length : state->length;
+    uint64_t iova = moves ? to->iova : state->iova;
+    uint32_t access = to->changes & HCA_MR_ACCESS ? to->access : state->access;
+    if (hca->state.device->removed)
+        return ERR_DEVICE_REMOVED;
+    enum fabric_error error = region_error(hca, host, length, iova, access);
+    bool bound = state->windows > 0 && !PLANTED(hca_changed_under_windows);
+    if (error || bound)
+        return error ? error : ERR_INVALID_ARGUMENT;
+    key_quiet(hca, state);
+    if (to->changes & HCA_MR_PD)
+        change_domain(hca, state, to->pd);
+    state->host = host;
+    state->length = length;
+    state->iova = iova;
+    if (!PLANTED(hca_access_kept))
+        state->access = access;
+    return FABRIC_OK;
 }
 
 enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr)

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTOCOL_MAGIC 0x73666202u /* changes with every structure here; the last byte counts */
+#define PROTOCOL_MAGIC 0x73666203u /* changes with every structure here; the last byte counts */
 #define PROTOCOL_NAME 64           /* names with their final NUL, as FABRIC_NAME_MAX */
 #define PROTOCOL_FDS 3             /* file descriptors of one reply, at most */
 
@@ -27,16 +27,19 @@
     X(UNDO)            /* every fault is taken back */                                             \
     X(ASK)             /* ask */                                                                   \
     X(QUERY_DEVICE)    /* */                                                                       \
+    X(QUERY_CLOCK)     /* */                                                                       \
     X(QUERY_PORT)      /* port */                                                                  \
     X(ALLOC_PD)        /* */                                                                       \
     X(DEALLOC_PD)      /* handle */                                                                \
     X(REG_MR)          /* mr */                                                                    \
+    X(REREG_MR)        /* mr */                                                                    \
     X(DEREG_MR)        /* handle */                                                                \
     X(ALLOC_MW)        /* mw */                                                                    \
     X(DEALLOC_MW)      /* handle */                                                                \
     X(CREATE_CHANNEL)  /* channel; fd: records of 8 bytes (completions) or 16 (async events) */    \
     X(DESTROY_CHANNEL) /* handle */                                                                \
     X(CREATE_CQ)       /* cq */                                                                    \
+    X(RESIZE_CQ)       /* cq: handle, depth */                                                     \
     X(DESTROY_CQ)      /* handle */                                                                \
     X(CREATE_SRQ)      /* srq */                                                                   \
     X(SET_SRQ_LIMIT)   /* srq: handle, limit */                                                    \
@@ -105,6 +108,7 @@ struct protocol_request {
         struct {
             uint32_t pd, access; /* bits of enum hca_access */
             uint64_t addr, length, iova;
+            uint32_t handle, changes; /* REREG_MR: bits of enum hca_mr_change */
         } mr;
         struct {
             uint32_t pd, type; /* enum hca_mw_type */
@@ -114,7 +118,7 @@ struct protocol_request {
         } channel;
         struct {
             uint64_t cookie; /* comes back in the records of its events */
-            uint32_t depth, channel;
+            uint32_t depth, channel, handle, unused;
         } cq;
         struct {
             uint64_t cookie;
@@ -125,6 +129,7 @@ struct protocol_request {
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
+            uint32_t blocks_own_multicast, unused;
         } qp;
         struct {
             uint32_t handle, mask;
@@ -180,6 +185,7 @@ struct protocol_reply {
             uint32_t result; /* enum testbed_result */
             char text[256];  /* what is wrong, or the answer; ends in NUL */
         } told;
+        uint64_t clock; /* ns since the fabric began, as in completions */
         struct protocol_device device;
         struct protocol_port port;
         struct protocol_qp_info qp;

@@ -164,6 +164,24 @@ static void reg_mr(const struct call *call)
     call->out->reply.u.made.key = key;
 }
 
+static void rereg_mr(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *mr = mine(call, request->u.mr.handle, OBJECT_MR);
+    const struct object *pd = mine(call, request->u.mr.pd, OBJECT_PD);
+    if (!mr || (!pd && (request->u.mr.changes & HCA_MR_PD))) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    const struct hca_mr_new to = {.changes = request->u.mr.changes,
+                                  .pd = {pd ? pd->id : 0},
+                                  .addr = (void *)(uintptr_t)request->u.mr.addr,
+                                  .length = request->u.mr.length,
+                                  .iova = request->u.mr.iova,
+                                  .access = request->u.mr.access};
+    call->out->reply.error = service_errno(hca_mr_reregister(call->hca, (hca_mr){mr->id}, &to));
+}
+
 static void alloc_mw(const struct call *call)
 {
     const struct protocol_request *request = call->request;
@@ -217,6 +235,16 @@ static void create_cq(const struct call *call)
     enum fabric_error error = hca_cq_create(call->hca, request->u.cq.depth, object->handle, &cq);
     finish(call, object, error, cq.id);
     call->out->reply.u.made.size = request->u.cq.depth;
+}
+
+static void resize_cq(const struct call *call)
+{
+    const struct object *cq = mine(call, call->request->u.cq.handle, OBJECT_CQ);
+    uint32_t depth = call->request->u.cq.depth;
+    enum fabric_error error =
+        cq ? hca_cq_resize(call->hca, (hca_cq){cq->id}, depth) : ERR_INVALID_ARGUMENT;
+    call->out->reply.error = service_errno(error);
+    call->out->reply.u.made.size = depth;
 }
 
 /* ------------------------------------------------------------------ shared receive queues */
@@ -362,6 +390,7 @@ static void create_qp(const struct call *call)
                                .max_recv_sge = request->u.qp.max_recv_sge,
                                .max_inline = request->u.qp.max_inline,
                                .sq_sig_all = request->u.qp.sq_sig_all != 0,
+                               .blocks_own_multicast = request->u.qp.blocks_own_multicast != 0,
                                .dc_access_key = request->u.qp.dc_access_key};
     if (!find_parts(call, &init)) {
         call->out->reply.error = EINVAL;
@@ -469,6 +498,11 @@ static void query_device(const struct call *call)
     memcpy(out->fw_ver, attr.fw_ver, sizeof(out->fw_ver));
 }
 
+static void query_clock(const struct call *call)
+{
+    call->out->reply.u.clock = sim_now(call->service->sim);
+}
+
 static void query_port(const struct call *call)
 {
     struct protocol_port *out = &call->out->reply.u.port;
@@ -509,13 +543,23 @@ static void end_channel(const struct call *call)
 static void carry_out(const struct call *call)
 {
     static void (*const makers[PROTOCOL_OP_COUNT])(const struct call *call) = {
-        [PROTOCOL_QUERY_DEVICE] = query_device,   [PROTOCOL_QUERY_PORT] = query_port,
-        [PROTOCOL_ALLOC_PD] = alloc_pd,           [PROTOCOL_REG_MR] = reg_mr,
-        [PROTOCOL_ALLOC_MW] = alloc_mw,           [PROTOCOL_CREATE_CHANNEL] = create_channel,
-        [PROTOCOL_DESTROY_CHANNEL] = end_channel, [PROTOCOL_CREATE_CQ] = create_cq,
-        [PROTOCOL_CREATE_SRQ] = create_srq,       [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
-        [PROTOCOL_QUERY_SRQ] = query_srq,         [PROTOCOL_CREATE_QP] = create_qp,
-        [PROTOCOL_MODIFY_QP] = modify_qp,         [PROTOCOL_QUERY_QP] = query_qp,
+        [PROTOCOL_QUERY_DEVICE] = query_device,
+        [PROTOCOL_QUERY_PORT] = query_port,
+        [PROTOCOL_ALLOC_PD] = alloc_pd,
+        [PROTOCOL_REG_MR] = reg_mr,
+        [PROTOCOL_QUERY_CLOCK] = query_clock,
+        [PROTOCOL_REREG_MR] = rereg_mr,
+        [PROTOCOL_RESIZE_CQ] = resize_cq,
+        [PROTOCOL_ALLOC_MW] = alloc_mw,
+        [PROTOCOL_CREATE_CHANNEL] = create_channel,
+        [PROTOCOL_DESTROY_CHANNEL] = end_channel,
+        [PROTOCOL_CREATE_CQ] = create_cq,
+        [PROTOCOL_CREATE_SRQ] = create_srq,
+        [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
+        [PROTOCOL_QUERY_SRQ] = query_srq,
+        [PROTOCOL_CREATE_QP] = create_qp,
+        [PROTOCOL_MODIFY_QP] = modify_qp,
+        [PROTOCOL_QUERY_QP] = query_qp,
         [PROTOCOL_CREATE_AH] = create_ah};
     switch (call->request->op) {
     case PROTOCOL_DEALLOC_PD:

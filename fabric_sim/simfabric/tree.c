@@ -94,6 +94,10 @@ static bool put_file(const struct sysfs_view *view, const struct place *file, st
     size_t length = 0;
     enum fabric_error error = sysfs_read(view, file->sys, content, sizeof(content), &length);
     const char *name = strrchr(file->sys, '/') + 1;
+    /* A hole of a GID table has a type here, the one that libibverbs takes it for when a kernel
+     * answers EINVAL, as no file of this tree can. */
+    if (error && strstr(file->sys, "/gid_attrs/types/") && !PLANTED(simfabric_holes_without_type))
+        return put(latest, file->real, "IB/RoCE v1\n", strlen("IB/RoCE v1\n"));
     if (error)
         return unlink(file->real) == 0 || errno == ENOENT;
     if (strstr(file->sys, "/infiniband_verbs/") && strcmp(name, "dev") == 0 &&

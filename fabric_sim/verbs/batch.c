@@ -339,7 +339,11 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
     assert(context && attr && kind);
     const uint32_t known =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    bool flags = (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags;
+    uint32_t flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
+    struct plugin_kind wanted = *kind;
+    wanted.blocks_own_multicast = (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
+    if (kind->type == HCA_QP_UD)
+        flags &= ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
     bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || (attr->comp_mask & ~known) || flags ||
         (ops && (attr->send_ops_flags & ~served(kind->type)))) {
@@ -347,7 +351,7 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
         return NULL;
     }
     struct ibv_qp *qp =
-        plugin_make_qp(attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, kind);
+        plugin_make_qp(attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, &wanted);
     if (!qp || !ops || open_batch((struct plugin_qp *)qp, attr->send_ops_flags))
         return qp;
     (void)plugin_destroy_qp(qp);

@@ -326,6 +326,23 @@ int plugin_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     return done;
 }
 
+int plugin_take_completion(struct plugin_cq *cq)
+{
+    struct plugin_context *context = context_of_plugin(cq->cq.context);
+    struct hca_wc taken;
+    if (queue_is_empty(cq->state))
+        return found_nothing(context) ? EIO : ENOENT;
+    if (!shared_lock(context->shared))
+        return EIO;
+    size_t got = queue_poll(&context->state, cq->state, &taken, 1);
+    shared_unlock(context->shared);
+    if (got == 0)
+        return ENOENT;
+    completion_of(&taken, &cq->now);
+    cq->time = taken.time;
+    return 0;
+}
+
 int plugin_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 {
     struct plugin_context *context = context_of_plugin(cq->context);

@@ -20,18 +20,22 @@
 /* What is not here is refused by libibverbs itself (EOPNOTSUPP). */
 static const struct verbs_context_ops operations = {
     .alloc_mw = plugin_alloc_mw,
+    .alloc_parent_domain = plugin_alloc_parent_domain,
     .alloc_pd = plugin_alloc_pd,
+    .alloc_td = plugin_alloc_td,
     .async_event = plugin_async_event,
     .attach_mcast = plugin_attach_mcast,
     .bind_mw = plugin_bind_mw,
     .cq_event = plugin_cq_event,
     .create_ah = plugin_create_ah,
     .create_cq = plugin_create_cq,
+    .create_cq_ex = plugin_create_cq_ex,
     .create_qp = plugin_create_qp,
     .create_qp_ex = plugin_create_qp_ex,
     .create_srq = plugin_create_srq,
     .dealloc_mw = plugin_dealloc_mw,
     .dealloc_pd = plugin_dealloc_pd,
+    .dealloc_td = plugin_dealloc_td,
     .dereg_mr = plugin_dereg_mr,
     .destroy_ah = plugin_destroy_ah,
     .destroy_cq = plugin_destroy_cq,
@@ -48,9 +52,12 @@ static const struct verbs_context_ops operations = {
     .query_device_ex = plugin_query_device,
     .query_port = plugin_query_port,
     .query_qp = plugin_query_qp,
+    .query_rt_values = plugin_query_rt_values,
     .query_srq = plugin_query_srq,
     .reg_mr = plugin_reg_mr,
     .req_notify_cq = plugin_req_notify_cq,
+    .rereg_mr = plugin_rereg_mr,
+    .resize_cq = plugin_resize_cq,
 };
 
 /* ------------------------------------------------------------------ calls to the daemon */
