@@ -88,7 +88,6 @@ static bool put(struct latest *latest, const char *path, const char *content, si
     return true;
 }
 
-<<<<<<< HEAD
 /* Interfaces of the simulated world are none of the machine: libibverbs looks one up by the name
  * that stands there, and takes a GID for unreadable when it finds none. */
 static bool names_interface(const char *path)
@@ -96,24 +95,17 @@ static bool names_interface(const char *path)
     return strstr(path, "/gid_attrs/ndevs/") && !PLANTED(simfabric_interface_of_world);
 }
 
-static bool put_file(const struct sysfs_view *view, const struct place *file)
-=======
 static bool put_file(const struct sysfs_view *view, const struct place *file, struct latest *latest)
->>>>>>> main
 {
     char content[CONTENT];
     size_t length = 0;
     enum fabric_error error = sysfs_read(view, file->sys, content, sizeof(content), &length);
     const char *name = strrchr(file->sys, '/') + 1;
-<<<<<<< HEAD
-    if (error || names_interface(file->sys))
-=======
     /* A hole of a GID table has a type here, the one that libibverbs takes it for when a kernel
      * answers EINVAL, as no file of this tree can. */
     if (error && strstr(file->sys, "/gid_attrs/types/") && !PLANTED(simfabric_holes_without_type))
         return put(latest, file->real, "IB/RoCE v1\n", strlen("IB/RoCE v1\n"));
-    if (error)
->>>>>>> main
+    if (error || names_interface(file->sys))
         return unlink(file->real) == 0 || errno == ENOENT;
     if (strstr(file->sys, "/infiniband_verbs/") && strcmp(name, "dev") == 0 &&
         !PLANTED(simfabric_dev_of_kernel))
