@@ -324,6 +324,7 @@ enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init,
         return ERR_RESOURCES_EXHAUSTED;
     qp->type = (uint8_t)init->type;
     qp->sq_sig_all = init->sq_sig_all;
+    qp->blocks_own_multicast = init->blocks_own_multicast;
     qp->pd = init->type == HCA_QP_XRC_TGT ? 0 : init->pd.id;
     qp->xrcd = init->type == HCA_QP_XRC_TGT ? init->xrcd.id : 0;
     qp->dc_access_key = init->dc_access_key;
@@ -364,6 +365,12 @@ void hca_dct_drain(struct hca *hca, hca_qp handle)
     assert(ctx && ctx->qp);
     flush_initiators(ctx);
     dc_drop_all(ctx);
+}
+
+void hca_qp_set_context(struct hca *hca, hca_qp handle, uint64_t context)
+{
+    assert(hca);
+    qp_find(hca, handle)->context = context;
 }
 
 void hca_qp_destroy(struct hca *hca, hca_qp handle)

@@ -110,13 +110,24 @@ static void a_change_replaces_its_files_and_leaves_the_others(void **state)
 static void an_entry_that_cannot_be_read_has_no_file(void **state)
 {
     struct bench *b = *state;
-    const char *type = "class/infiniband/mlx5_0/ports/1/gid_attrs/types/0";
+    const char *netdev = "class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0";
+    snprintf(b->info.gids[0].netdev, sizeof(b->info.gids[0].netdev), "eth0");
     assert_true(tree_render(&b->view, b->tree));
-    assert_string_equal(content(b, type), "IB/RoCE v1\n");
-    assert_null(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/types/1"));
-    memset(&b->info.gids[0], 0, sizeof(b->info.gids[0]));
+    assert_string_equal(content(b, netdev), "eth0\n");
+    assert_null(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1"));
+    b->info.gids[0].netdev[0] = '\0';
     assert_true(tree_render(&b->view, b->tree));
-    assert_null(content(b, type));
+    assert_null(content(b, netdev));
+}
+
+static void every_entry_of_a_gid_table_has_a_type(void **state)
+{
+    struct bench *b = *state;
+    assert_true(tree_render(&b->view, b->tree));
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/types/0"),
+                        "IB/RoCE v1\n");
+    assert_string_equal(content(b, "class/infiniband/mlx5_0/ports/1/gid_attrs/types/1"),
+                        "IB/RoCE v1\n");
 }
 
 static void a_tree_that_cannot_be_written_is_told(void **state)
@@ -150,6 +161,7 @@ int main(void)
                                        TEST(the_device_file_has_the_number_of_the_null_device),
                                        TEST(a_change_replaces_its_files_and_leaves_the_others),
                                        TEST(an_entry_that_cannot_be_read_has_no_file),
+                                       TEST(every_entry_of_a_gid_table_has_a_type),
                                        TEST(whatever_a_port_shows_changes_the_state_of_the_tree),
                                        TEST(a_tree_that_cannot_be_written_is_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
