@@ -129,6 +129,22 @@ static void write_attr(const struct ibv_qp_attr *from, int mask, struct protocol
         plugin_put_av(&from->ah_attr, &to->av);
 }
 
+/* Nobody is told any more of what was posted before a reset, as drivers do it. */
+static bool purge(struct plugin_context *context, const struct ibv_qp *qp)
+{
+    const struct ibv_cq *cqs[] = {qp->send_cq, qp->recv_cq};
+    if (!shared_lock(context->shared))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct plugin_cq *cq = (const struct plugin_cq *)(const void *)cqs[i];
+        if (cq)
+            queue_purge(&context->state, cq->state,
+                        ((const struct plugin_qp *)(const void *)qp)->id);
+    }
+    shared_unlock(context->shared);
+    return true;
+}
+
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     assert(qp && attr);
@@ -144,7 +160,8 @@ int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     if (!error && qp->state == IBV_QPS_RTR && of->type == HCA_QP_DCT &&
         !PLANTED(verbs_target_numberless))
         qp->qp_num = of->state->qp_num; /* a DC target has none before */
-    return error;
+    bool reset = !error && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+    return reset && !purge(context_of_plugin(qp->context), qp) ? EIO : error;
 }
 
 static void read_attr(const struct protocol_qp_attr *from, struct ibv_qp_attr *to)
