@@ -81,6 +81,7 @@ _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fal
 # Programs of other machines' nodes and commands that do something to this one.
 _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|signal|sigprocmask|fcntl(64)?"\
              r"|exit|lseek(64)?|lstat(64)?|rmdir|umask|get(pid|euid)"
+_NAMESPACES = r"unshare|getegid"  # a network of its own for whoever runs simulated nodes
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 _RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
@@ -100,7 +101,7 @@ _PLUGIN = r"_?verbs_\w+|ibv_open_device|dl_iterate_phdr|sysconf|mprotect"
 
 _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "libmnl/libmnl.h",
                "liburing.h", "linux/*", "microhttpd.h", "netdb.h", "netinet/*", "poll.h",
-               "pthread.h", "signal.h", "sys/*", "time.h", "unistd.h"}
+               "pthread.h", "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"}
 
 HEADERS = {
     "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
@@ -128,7 +129,7 @@ SYMBOLS = {
     "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON, _JSON],
     "fabric_sim/verbs": [_SOCKETS, _THREADS, _DISK, _PRINT, _DAEMON, _PLUGIN],
     "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK,
-                     _OS_LIBRARIES, _PROCESSES],
+                     _OS_LIBRARIES, _PROCESSES, _NAMESPACES],
     "fabric_hw/rdma": [_PLAIN, _RDMA, _THREADS, r"eventfd|read|write|close"],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }
