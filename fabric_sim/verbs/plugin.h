@@ -178,7 +178,6 @@ bool plugin_bind_of(const struct ibv_mw *mw, enum ibv_mw_type type, uint32_t rke
 struct plugin_kind {
     uint32_t type; /* enum hca_qp_type */
     uint64_t dc_access_key;
-    bool blocks_own_multicast;
 };
 /* The kind of a queue pair that verbs have a number for; false: it is not served. */
 bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out);

@@ -46,7 +46,6 @@ static void write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a
     request->u.qp.max_recv_sge = attr->srq ? 0 : attr->cap.max_recv_sge;
     request->u.qp.max_inline = attr->cap.max_inline_data;
     request->u.qp.sq_sig_all = attr->sq_sig_all != 0;
-    request->u.qp.blocks_own_multicast = kind->blocks_own_multicast;
 }
 
 /* libibverbs fills nothing of a new queue pair. */

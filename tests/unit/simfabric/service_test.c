@@ -130,7 +130,8 @@ static void make_memory(struct bench *b, struct user *user)
     request.u.mr.pd = user->pd;
     request.u.mr.addr = request.u.mr.iova = (uint64_t)(uintptr_t)user->memory;
     request.u.mr.length = MEMORY;
-    request.u.mr.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ;
+    request.u.mr.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE |
+                          HCA_ACCESS_REMOTE_READ | HCA_ACCESS_MW_BIND;
     assert_int_equal(ask(b, user, &request), 0);
     user->mr = user->reply.u.made.handle;
     user->key = user->reply.u.made.key;
@@ -228,7 +229,7 @@ static void connect_both(struct bench *b)
 }
 
 /* As a program posts: into its arena, then the doorbell. */
-static void write_to_peer(struct bench *b, uint32_t length)
+static void write_through(struct bench *b, uint32_t length, uint32_t rkey)
 {
     struct user *from = &b->users[0];
     const struct user *to = &b->users[1];
@@ -239,7 +240,7 @@ static void write_to_peer(struct bench *b, uint32_t length)
                                    .sges = &sge,
                                    .sge_count = 1,
                                    .remote_addr = (uint64_t)(uintptr_t)to->memory,
-                                   .rkey = to->key};
+                                   .rkey = rkey};
     struct qp_state *qp = state_qp(&from->state, from->qp_id);
     assert_true(shared_lock(b->service.shared));
     assert_int_equal(queue_post_send(&from->state, qp, &wr), FABRIC_OK);
@@ -265,7 +266,7 @@ static void bytes_go_from_program_to_program(void **state)
     connect_both(b);
     for (uint32_t i = 0; i < 5000; i++)
         b->users[0].memory[i] = (uint8_t)(i * 3);
-    write_to_peer(b, 5000);
+    write_through(b, 5000, b->users[1].key);
     assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
     assert_memory_equal(b->users[0].memory, b->users[1].memory, 5000);
 }
@@ -278,7 +279,7 @@ static void a_completion_that_was_asked_for_is_told_by_a_record(void **state)
     struct user *user = &b->users[0];
     queue_arm(table_find(&user->state.arena, &user->state.device->cqs, user->cq_id), false);
     for (int i = 0; i < 2; i++) {
-        write_to_peer(b, 10);
+        write_through(b, 10, b->users[1].key);
         assert_int_equal(status_of(b, user), FABRIC_WC_SUCCESS);
     }
     struct pollfd look = {.fd = user->events, .events = POLLIN};
@@ -288,10 +289,35 @@ static void a_completion_that_was_asked_for_is_told_by_a_record(void **state)
     assert_int_equal(poll(&look, 1, 0), 0); /* asked for once, told once */
 }
 
+/* All of its memory, through a window; the key. */
+static uint32_t lend(struct bench *b, struct user *user, uint32_t *handle)
+{
+    struct protocol_request request = client_request(PROTOCOL_ALLOC_MW);
+    request.u.mw.pd = user->pd;
+    request.u.mw.type = HCA_MW_TYPE_2;
+    assert_int_equal(ask(b, user, &request), 0);
+    *handle = user->reply.u.made.handle;
+    const struct hca_send_wr wr = {.opcode = HCA_WR_BIND_MW,
+                                   .flags = HCA_SEND_SIGNALED,
+                                   .rkey = user->reply.u.made.key,
+                                   .bind = {{user->reply.u.made.id},
+                                            user->key,
+                                            HCA_ACCESS_REMOTE_WRITE,
+                                            (uintptr_t)user->memory,
+                                            MEMORY}};
+    assert_int_equal(queue_post_send(&user->state, state_qp(&user->state, user->qp_id), &wr),
+                     FABRIC_OK);
+    shared_ring(b->service.shared, user->client->place - 1, user->qp_id);
+    assert_int_equal(status_of(b, user), FABRIC_WC_SUCCESS);
+    return wr.rkey;
+}
+
 static void what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded(void **state)
 {
     struct bench *b = *state;
     connect_both(b);
+    uint32_t window;
+    (void)lend(b, &b->users[1], &window); /* regions end after their windows */
     struct hca *hca = service_hca(&b->service, b->users[1].client);
     uint32_t number = b->users[1].client->number;
     leave(b, &b->users[1]);
@@ -307,6 +333,44 @@ static void what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded(vo
     shared_ring(b->service.shared, user->client->place - 1, user->qp_id);
     assert_int_equal(status_of(b, user), FABRIC_WC_RETRY_EXC_ERR);
     make_all(b, &b->users[1], "n2"); /* and its node is as before */
+}
+
+static void a_window_lends_to_another_program_until_it_is_taken_back(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct user *lender = &b->users[1];
+    uint32_t handle, rkey = lend(b, lender, &handle);
+    b->users[0].memory[9] = 0x61;
+    write_through(b, 10, rkey);
+    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
+    assert_int_equal(lender->memory[9], 0x61);
+    assert_int_equal(end(b, lender, PROTOCOL_DEREG_MR, lender->mr), EBUSY);
+    assert_int_equal(end(b, &b->users[0], PROTOCOL_DEALLOC_MW, handle), EINVAL);
+    assert_int_equal(end(b, lender, PROTOCOL_DEALLOC_MW, handle), 0);
+    write_through(b, 10, rkey);
+    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_REM_ACCESS_ERR);
+}
+
+static void a_region_and_a_cq_are_changed_by_requests(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct user *user = &b->users[1];
+    struct protocol_request request = client_request(PROTOCOL_REREG_MR);
+    request.u.mr.handle = user->mr;
+    request.u.mr.changes = HCA_MR_ACCESS;
+    assert_int_equal(ask(b, &b->users[0], &request), EINVAL);
+    assert_int_equal(ask(b, user, &request), 0);
+    write_through(b, 10, user->key);
+    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_REM_ACCESS_ERR);
+    request = client_request(PROTOCOL_RESIZE_CQ);
+    request.u.cq.handle = user->cq;
+    assert_int_equal(ask(b, user, &request), EINVAL);
+    request.u.cq.depth = 100;
+    assert_int_equal(ask(b, user, &request), 0);
+    assert_int_equal(end(b, user, PROTOCOL_QUERY_CLOCK, 0), 0);
+    assert_int_equal(user->reply.u.clock, b->now);
 }
 
 static void the_handles_of_another_program_are_no_handles(void **state)
@@ -469,7 +533,7 @@ static void the_fabric_tells_who_made_what_and_where_it_goes(void **state)
 {
     struct bench *b = *state;
     connect_both(b);
-    write_to_peer(b, 100);
+    write_through(b, 100, b->users[1].key);
     assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
     json_t *all = inspect(b);
     const json_t *n1 = json_array_get(json_object_get(all, "devices"), 0);
@@ -522,6 +586,8 @@ int main(void)
         TEST(bytes_go_from_program_to_program),
         TEST(a_completion_that_was_asked_for_is_told_by_a_record),
         TEST(what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded),
+        TEST(a_window_lends_to_another_program_until_it_is_taken_back),
+        TEST(a_region_and_a_cq_are_changed_by_requests),
         TEST(the_handles_of_another_program_are_no_handles),
         TEST(what_is_in_use_is_not_ended),
         TEST(events_of_what_is_ended_wait_no_longer),
