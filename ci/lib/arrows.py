@@ -91,10 +91,10 @@ _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
 
 # A daemon and its commands: sockets, shared memory, processes and their memory, namespaces.
-_DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|setns|prctl|syscall|process_vm_(readv|writev)"
+_DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|setns|dl(open|sym|close)|prctl|syscall|process_vm_(readv|writev)"
            r"|fork|setsid|waitpid|exec(vp|ve)|_?exit|kill|signal|sig(emptyset|addset|procmask)|dup2"
            r"|pipe2|fcntl(64)?|sendmsg|recvmsg|setpriority|sched_yield|getuid|gete[ug]id|getpid"
-           r"|l?stat(64)?|access|readlink|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
+           r"|l?stat(64)?|access|readlink|link|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
            r"|fgets|fread|fopen(64)?|fclose|[gs]etenv|pthread_mutexattr_\w+")
 # What the plug-in patches and asks for: the loader's view of libibverbs.
 _PLUGIN = r"_?verbs_\w+|ibv_open_device|dl_iterate_phdr|sysconf|mprotect"
@@ -108,7 +108,7 @@ HEADERS = {
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
-    "fabric_sim/simfabric": {"dirent.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
+    "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
                              "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"},
     "fabric_sim/verbs": {"endian.h", "fcntl.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
                          "rdma/ib_user_verbs.h", "sched.h", "stdatomic.h", "sys/*", "unistd.h"},

@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "fabric_hw/rdma/state.h"
+#include "src/fabric/gid.h"
 #include "src/fabric/planted.h"
 
 /* The low 8 bits of a key count bindings (vol. 1, chapter 10.6.7.2.2), two a loan: one to lend, one
  * to take back. Before they begin anew the window rests. */
 #define BINDINGS_MAX 240
 #define LOOPBACK_TRIES 4
-#define LOOPBACK_PAUSE UINT64_C(1000000000) /* ns; meanwhile regions stand in for windows */
+/* ns between attempts, doubling; meanwhile regions stand in for windows. An attempt may take
+ * seconds in which the kernel waits for somebody to answer for the link address. */
+#define LOOPBACK_PAUSE UINT64_C(1000000000)
+#define LOOPBACK_PAUSE_MAX UINT64_C(64000000000)
 
 /* ------------------------------------------------------------------ the store */
 
@@ -140,6 +144,19 @@ static bool move(struct rdma_device *device, struct ibv_qp_attr *attr, int mask)
     return device->rdma->calls->modify_qp(device->bind.qp, attr, mask | IBV_QP_STATE) == 0;
 }
 
+/* Of rxe's own IPv4 address the kernel may find no link address: routing rules that send what is
+ * ours over a cable, as between two devices of one machine, leave nobody to answer. A multicast
+ * address needs none. */
+static void name_destination(const struct rdma_device *device, union fabric_gid own,
+                             uint8_t dgid[16])
+{
+    static const uint8_t all_hosts[4] = {224, 0, 0, 1};
+    memcpy(dgid, own.raw, sizeof(own.raw));
+    if (device->is_rxe && fabric_gid_family(&own) == FABRIC_GID_IPV4 &&
+        !PLANTED(rdma_loopback_resolved))
+        memcpy(dgid + 12, all_hosts, sizeof(all_hosts));
+}
+
 /* To itself, over a GID or the LID; no packet is ever sent, so any will do. */
 static bool to_rtr(struct rdma_device *device, uint8_t port_num)
 {
@@ -163,7 +180,7 @@ static bool to_rtr(struct rdma_device *device, uint8_t port_num)
         struct fabric_gid_entry gid;
         if (rdma_gid_query(f, handle, port_num, i, &gid))
             continue;
-        memcpy(attr.ah_attr.grh.dgid.raw, gid.gid.raw, sizeof(gid.gid.raw));
+        name_destination(device, gid.gid, attr.ah_attr.grh.dgid.raw);
         attr.ah_attr.grh.sgid_index = (uint8_t)i;
         attr.ah_attr.grh.hop_limit = 1;
         tried++;
@@ -198,8 +215,14 @@ bool rdma_bind_ready(struct rdma_device *device)
     if (bind->outstanding > 0 || rdma_clock(device->rdma) < bind->retry_at)
         return false; /* it has failed, and its flushes are not all here; or it was just tried */
     bind->ready = (bind->qp || make(device)) && connect(device);
-    if (!bind->ready && !PLANTED(rdma_loopback_hammered))
-        bind->retry_at = rdma_clock(device->rdma) + LOOPBACK_PAUSE;
+    if (bind->ready || PLANTED(rdma_loopback_hammered)) {
+        bind->pause = 0;
+        return bind->ready;
+    }
+    bind->pause = bind->pause == 0                   ? LOOPBACK_PAUSE
+                  : bind->pause < LOOPBACK_PAUSE_MAX ? 2 * bind->pause
+                                                     : bind->pause;
+    bind->retry_at = rdma_clock(device->rdma) + bind->pause;
     return bind->ready;
 }
 

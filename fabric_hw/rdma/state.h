@@ -120,6 +120,7 @@ struct rdma_bind {
     struct ibv_qp *qp; /* null until the first window */
     bool ready;        /* in RTS */
     uint64_t retry_at; /* ns; until then it is not tried again */
+    uint64_t pause;    /* ns before that; 0: it has not failed */
     uint32_t outstanding;
     struct rdma_window *first, *last; /* that wait */
     struct rdma_mw *unused;

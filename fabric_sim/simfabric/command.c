@@ -21,7 +21,7 @@
 #include "src/fabric/planted.h"
 
 #define UP_WAIT UINT64_C(3000000000) /* ns */
-#define DOWN_WAIT 10000              /* ms */
+#define DOWN_WAIT 60000              /* ms: the trees of a large fabric are many files */
 
 void simfabric_complain(enum fabric_error error, const char *format, ...)
 {

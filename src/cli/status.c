@@ -164,6 +164,26 @@ static void line(struct cli *cli, const char *title, const json_t *object, const
               (int64_t)json_integer_value(json_object_get(object, name)));
 }
 
+/* What a port that is well counts none of, since its rail was up. */
+static void show_troubles(struct cli *cli, const json_t *counters)
+{
+    static const char *const troubles[] = {"xmit_discards", "rcv_errors", "symbol_errors",
+                                           "link_downed",   "bad_pkey",   "bad_qkey",
+                                           "ack_timeouts",  "seq_errors", "rnr_retries"};
+    const char *before = "";
+    for (size_t i = 0; i < sizeof troubles / sizeof *troubles; i++) {
+        json_int_t value = json_integer_value(json_object_get(counters, troubles[i]));
+        if (value == 0)
+            continue;
+        if (!*before)
+            cli_print(cli, "%-18s: ", "port counters");
+        cli_print(cli, "%s%s +%" JSON_INTEGER_FORMAT, before, troubles[i], value);
+        before = ", ";
+    }
+    if (*before)
+        cli_print(cli, "\n");
+}
+
 static void show(struct cli *cli, const json_t *status)
 {
     const json_t *store = json_object_get(status, "store"), *rail;
@@ -181,6 +201,7 @@ static void show(struct cli *cli, const json_t *status)
         if (strcmp(text_of(rail, "reason"), "ok") != 0)
             cli_print(cli, " (%s: %s)", text_of(rail, "reason"), text_of(rail, "detail"));
         cli_print(cli, "\n");
+        show_troubles(cli, json_object_get(rail, "port_counters_growth"));
     }
     line(cli, "connections", status, "connections");
     line(cli, "blocks", store, "blocks");

@@ -106,6 +106,25 @@ static void show_rail(struct cli *cli, const json_t *rail)
               pkey & 0x8000 ? "full" : "limited");
 }
 
+/* What the port counted since the rail was up: all of it where others use the port too. */
+static void show_counters(struct cli *cli, const json_t *rail)
+{
+    const char *name, *before = "";
+    json_t *value;
+    json_t *counters = json_object_get(rail, "port_counters_growth");
+    if (json_object_size(counters) == 0)
+        return;
+    cli_print(cli, "%-18s: ", "port counters");
+    json_object_foreach(counters, name, value)
+    {
+        if (json_integer_value(value) == 0)
+            continue;
+        cli_print(cli, "%s%s +%" JSON_INTEGER_FORMAT, before, name, json_integer_value(value));
+        before = ", ";
+    }
+    cli_print(cli, "%s\n", *before ? "" : "nothing grew");
+}
+
 static void show_link(struct cli *cli, const json_t *link)
 {
     if (strcmp(text_of(link, "state"), "up") != 0) {
@@ -138,6 +157,7 @@ static void show(struct cli_work *w, const struct verify *v)
         cli_print(cli, "%-18s: %" PRIu64 " bytes there and back\n", "block", v->size);
     cli_print(cli, "%-18s: %d\n", "retries",
               number_of(json_object_get(v->status, "counters"), "retries"));
+    json_array_foreach(json_object_get(v->status, "rails"), i, item) show_counters(cli, item);
 }
 
 static void say_verified(struct cli_work *w, const struct verify *v)

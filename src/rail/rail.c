@@ -177,6 +177,14 @@ void rail_say(const struct rail *rail)
                  rail->name, rail->port_num, fabric_mtu_bytes(a->mtu));
 }
 
+/* What grows from now on is this rail's time. */
+static void begin_counting(struct rail *rail, uint8_t port_num)
+{
+    rail->bad_pkey_cntr_ready = rail->bad_pkey_cntr;
+    if (fabric_counters_query(rail->fabric, rail->device, port_num, &rail->counters_ready))
+        rail->counters_ready = (struct fabric_port_counters){0};
+}
+
 bool rail_judge_silently(struct rail *rail)
 {
     assert(rail && rail->fabric);
@@ -196,7 +204,7 @@ bool rail_judge_silently(struct rail *rail)
     }
     uint32_t generation = rail->address.generation + 1;
     if (verdict.state == RAIL_READY && rail->state != RAIL_READY)
-        rail->bad_pkey_cntr_ready = rail->bad_pkey_cntr;
+        begin_counting(rail, verdict.port_num);
     rail->only_gids = rail->state == RAIL_READY && verdict.state == RAIL_READY &&
                       epoch == rail->epoch && same_but_gids(&verdict.address, &rail->address);
     rail->before = rail->address;

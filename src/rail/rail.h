@@ -55,7 +55,8 @@ struct rail {
     uint64_t reregistrations;           /* events after which nothing had changed */
     uint32_t bad_pkey_cntr;             /* at the last look */
     uint32_t bad_pkey_cntr_ready;       /* when it became READY last */
-    struct fabric_dcb dcb;              /* of an Ethernet port, as it was last told */
+    struct fabric_port_counters counters_ready; /* then, too; none present: they are not counted */
+    struct fabric_dcb dcb;                      /* of an Ethernet port, as it was last told */
     bool noticed, capped_said, limited_said, dcb_said; /* what was said once */
     bool device_lost; /* DEVICE_FATAL, or a call said so: it is closed at the next look */
 };

@@ -51,6 +51,17 @@ static enum fabric_error port_query(struct fabric *f, fabric_device device, uint
     return n->port.gone ? ERR_DEVICE_REMOVED : FABRIC_OK;
 }
 
+static enum fabric_error counters_query(struct fabric *f, fabric_device device, uint8_t port_num,
+                                        struct fabric_port_counters *out)
+{
+    struct small_node *n = small_of(f);
+    (void)device;
+    (void)port_num;
+    *out = n->port.counters;
+    n->port.counters.xmit_packets += n->port.busy;
+    return n->port.gone ? ERR_DEVICE_REMOVED : out->present ? FABRIC_OK : ERR_NOT_SUPPORTED;
+}
+
 static enum fabric_error gid_query(struct fabric *f, fabric_device device, uint8_t port_num,
                                    uint32_t index, struct fabric_gid_entry *out)
 {

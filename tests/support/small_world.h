@@ -24,9 +24,11 @@ struct small_port { /* as the test sets it; small_event tells the program */
     bool gone; /* the device does not answer */
     bool dc;   /* it has DC */
     uint8_t max_rd_atomic;
-    struct fabric_dcb dcb; /* of the interface `physical` */
-    bool dcb_fails;        /* the question is refused */
-    const char *physical;  /* the device's interface; null: the system files show none */
+    struct fabric_dcb dcb;                /* of the interface `physical` */
+    bool dcb_fails;                       /* the question is refused */
+    struct fabric_port_counters counters; /* none present: it has none */
+    uint64_t busy;                        /* so many packets are sent between two looks at them */
+    const char *physical; /* the device's interface; null: the system files show none */
 };
 
 struct small_world *small_world_new(uint32_t nodes);

@@ -123,6 +123,7 @@ bool small_fails(struct small_node *n, enum fabric_op op);
     X(device_query)                                                                                \
     X(device_list)                                                                                 \
     X(port_query)                                                                                  \
+    X(counters_query)                                                                              \
     X(gid_query)                                                                                   \
     X(dcb_query)                                                                                   \
     X(sysfile_list)                                                                                \

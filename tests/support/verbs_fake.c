@@ -413,6 +413,8 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
         return verbs_fake.fail_errno;
     verbs_fake.modified = *attr;
     verbs_fake.modified_mask = mask;
+    if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RTR)
+        verbs_fake.rtr = *attr;
     qp->state = attr->qp_state;
     return 0;
 }

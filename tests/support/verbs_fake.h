@@ -42,8 +42,9 @@ struct verbs_fake {
     size_t binding_count;
     struct ibv_qp_attr modified; /* by the latest modify_qp, and its mask */
     int modified_mask;
-    struct ibv_mr *region; /* the latest */
-    uint32_t given_again;  /* key of the next region; 0: a new one */
+    struct ibv_qp_attr rtr; /* the latest move there */
+    struct ibv_mr *region;  /* the latest */
+    uint32_t given_again;   /* key of the next region; 0: a new one */
     int region_access;
     struct ibv_ah_attr ah;
     struct ibv_qp_init_attr_ex dc_init;

@@ -59,6 +59,33 @@ static void of_several_servers_none_is_verified(void **state)
     desk_close(&desk);
 }
 
+/* What grew since the rail was up; the rest is somebody else's. */
+static struct fabric_port_counters counted(uint64_t packets, uint64_t timeouts)
+{
+    struct fabric_port_counters c = {.xmit_packets = packets, .ack_timeouts = timeouts};
+    c.present = UINT64_C(1) << (offsetof(struct fabric_port_counters, xmit_packets) / 8) |
+                UINT64_C(1) << (offsetof(struct fabric_port_counters, ack_timeouts) / 8);
+    return c;
+}
+
+static void what_the_port_counted_meanwhile_is_listed(void **state)
+{
+    struct desk desk;
+    (void)state;
+    open_pair(&desk);
+    desk_expect(&desk, "memkv net verify", CLI_DONE, NULL, NULL);
+    assert_null(strstr(desk.out, "port counters")); /* it has none */
+    small_port(desk.world, PAIR_CLIENT)->counters = counted(1000, 70);
+    desk_expect(&desk, "memkv net verify", CLI_DONE, "\nport counters     : nothing grew\n", NULL);
+    small_port(desk.world, PAIR_CLIENT)->busy = 33;
+    desk_expect(&desk, "memkv net verify", CLI_DONE, "\nport counters     : xmit_packets +", NULL);
+    assert_null(strstr(desk.out, "ack_timeouts"));
+    desk_expect(&desk, "memkv net verify -j", CLI_DONE,
+                "\"port_counters_growth\":{\"xmit_packets\":", NULL);
+    assert_non_null(strstr(desk.out, ",\"ack_timeouts\":0}"));
+    desk_close(&desk);
+}
+
 static void over_tcp_the_fabric_is_not_proven(void **state)
 {
     struct desk desk;
@@ -230,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_over_rdma_proves_the_fabric),
         cmocka_unit_test(of_several_servers_none_is_verified),
+        cmocka_unit_test(what_the_port_counted_meanwhile_is_listed),
         cmocka_unit_test(over_tcp_the_fabric_is_not_proven),
         cmocka_unit_test(a_failure_names_the_error_and_what_to_check),
         cmocka_unit_test(without_a_device_it_fails_rather_than_use_tcp),

@@ -130,8 +130,7 @@ static void make_memory(struct bench *b, struct user *user)
     request.u.mr.pd = user->pd;
     request.u.mr.addr = request.u.mr.iova = (uint64_t)(uintptr_t)user->memory;
     request.u.mr.length = MEMORY;
-    request.u.mr.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE |
-                          HCA_ACCESS_REMOTE_READ | HCA_ACCESS_MW_BIND;
+    request.u.mr.access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ;
     assert_int_equal(ask(b, user, &request), 0);
     user->mr = user->reply.u.made.handle;
     user->key = user->reply.u.made.key;
@@ -229,7 +228,7 @@ static void connect_both(struct bench *b)
 }
 
 /* As a program posts: into its arena, then the doorbell. */
-static void write_through(struct bench *b, uint32_t length, uint32_t rkey)
+static void write_to_peer(struct bench *b, uint32_t length)
 {
     struct user *from = &b->users[0];
     const struct user *to = &b->users[1];
@@ -240,7 +239,7 @@ static void write_through(struct bench *b, uint32_t length, uint32_t rkey)
                                    .sges = &sge,
                                    .sge_count = 1,
                                    .remote_addr = (uint64_t)(uintptr_t)to->memory,
-                                   .rkey = rkey};
+                                   .rkey = to->key};
     struct qp_state *qp = state_qp(&from->state, from->qp_id);
     assert_true(shared_lock(b->service.shared));
     assert_int_equal(queue_post_send(&from->state, qp, &wr), FABRIC_OK);
@@ -266,7 +265,7 @@ static void bytes_go_from_program_to_program(void **state)
     connect_both(b);
     for (uint32_t i = 0; i < 5000; i++)
         b->users[0].memory[i] = (uint8_t)(i * 3);
-    write_through(b, 5000, b->users[1].key);
+    write_to_peer(b, 5000);
     assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
     assert_memory_equal(b->users[0].memory, b->users[1].memory, 5000);
 }
@@ -279,7 +278,7 @@ static void a_completion_that_was_asked_for_is_told_by_a_record(void **state)
     struct user *user = &b->users[0];
     queue_arm(table_find(&user->state.arena, &user->state.device->cqs, user->cq_id), false);
     for (int i = 0; i < 2; i++) {
-        write_through(b, 10, b->users[1].key);
+        write_to_peer(b, 10);
         assert_int_equal(status_of(b, user), FABRIC_WC_SUCCESS);
     }
     struct pollfd look = {.fd = user->events, .events = POLLIN};
@@ -289,35 +288,73 @@ static void a_completion_that_was_asked_for_is_told_by_a_record(void **state)
     assert_int_equal(poll(&look, 1, 0), 0); /* asked for once, told once */
 }
 
-/* All of its memory, through a window; the key. */
-static uint32_t lend(struct bench *b, struct user *user, uint32_t *handle)
+static void a_program_is_told_of_a_completion_at_the_doorbell_of_its_cq(void **state)
 {
-    struct protocol_request request = client_request(PROTOCOL_ALLOC_MW);
-    request.u.mw.pd = user->pd;
-    request.u.mw.type = HCA_MW_TYPE_2;
-    assert_int_equal(ask(b, user, &request), 0);
-    *handle = user->reply.u.made.handle;
-    const struct hca_send_wr wr = {.opcode = HCA_WR_BIND_MW,
-                                   .flags = HCA_SEND_SIGNALED,
-                                   .rkey = user->reply.u.made.key,
-                                   .bind = {{user->reply.u.made.id},
-                                            user->key,
-                                            HCA_ACCESS_REMOTE_WRITE,
-                                            (uintptr_t)user->memory,
-                                            MEMORY}};
-    assert_int_equal(queue_post_send(&user->state, state_qp(&user->state, user->qp_id), &wr),
-                     FABRIC_OK);
-    shared_ring(b->service.shared, user->client->place - 1, user->qp_id);
-    assert_int_equal(status_of(b, user), FABRIC_WC_SUCCESS);
-    return wr.rkey;
+    struct bench *b = *state;
+    connect_both(b);
+    struct user *user = &b->users[0];
+    struct protocol_completion record = {0};
+    struct pollfd look = {.fd = user->events, .events = POLLIN};
+    struct cq_state *cq = table_find(&user->state.arena, &user->state.device->cqs, user->cq_id);
+    for (int i = 0; i < 2; i++) { /* the second doorbell is for nothing */
+        cq->tells = i == 0;
+        assert_true(shared_lock(b->service.shared));
+        shared_ring_cq(b->service.shared, user->client->place - 1, user->cq_id);
+        shared_unlock(b->service.shared);
+        run(b, MS);
+        assert_int_equal(poll(&look, 1, 0), i == 0);
+        if (i == 0)
+            assert_int_equal(read(user->events, &record, sizeof(record)), sizeof(record));
+    }
+    assert_int_equal(record.cookie, 0xc0);
+}
+
+static int ask_route(struct bench *b, struct user *user, uint32_t dlid)
+{
+    struct protocol_request request = client_request(PROTOCOL_ROUTE);
+    request.u.route.device = user->client->place - 1;
+    request.u.route.port = 1;
+    request.u.route.dlid = dlid;
+    return ask(b, user, &request);
+}
+
+static void a_plain_way_is_told_and_the_epoch_moves_when_it_is_not_plain_any_more(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct user *user = &b->users[0], *peer = &b->users[1];
+    assert_int_equal(ask_route(b, user, peer->lid), 0);
+    assert_int_equal(user->reply.u.route.device, peer->client->place - 1);
+    assert_true(user->fds[0] >= 0 && user->reply.u.route.port == 1);
+    assert_int_equal(ask_route(b, user, 999), ENOENT);
+    uint64_t epoch = b->service.shared->epoch;
+    run(b, 1000 * MS);
+    assert_int_equal(b->service.shared->epoch, epoch);
+    struct net_node *node = sim_device_node(b->service.places[user->client->place - 1].device);
+    net_link_set_loss(net_node_port(node, 1), 1000);
+    run(b, MS);
+    assert_int_not_equal(b->service.shared->epoch, epoch);
+    assert_int_equal(ask_route(b, user, peer->lid), ENOENT);
+}
+
+static void an_owner_of_memory_is_told_as_a_process_while_it_is_connected(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct protocol_request request = client_request(PROTOCOL_OWNER);
+    request.u.handle = b->users[1].client->number;
+    assert_int_equal(ask(b, &b->users[0], &request), 0);
+    assert_int_equal(b->users[0].reply.u.owner.pid, getpid());
+    uint64_t epoch = b->service.shared->epoch;
+    leave(b, &b->users[1]);
+    assert_int_not_equal(b->service.shared->epoch, epoch);
+    assert_int_equal(ask(b, &b->users[0], &request), ESRCH);
 }
 
 static void what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded(void **state)
 {
     struct bench *b = *state;
     connect_both(b);
-    uint32_t window;
-    (void)lend(b, &b->users[1], &window); /* regions end after their windows */
     struct hca *hca = service_hca(&b->service, b->users[1].client);
     uint32_t number = b->users[1].client->number;
     leave(b, &b->users[1]);
@@ -333,44 +370,6 @@ static void what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded(vo
     shared_ring(b->service.shared, user->client->place - 1, user->qp_id);
     assert_int_equal(status_of(b, user), FABRIC_WC_RETRY_EXC_ERR);
     make_all(b, &b->users[1], "n2"); /* and its node is as before */
-}
-
-static void a_window_lends_to_another_program_until_it_is_taken_back(void **state)
-{
-    struct bench *b = *state;
-    connect_both(b);
-    struct user *lender = &b->users[1];
-    uint32_t handle, rkey = lend(b, lender, &handle);
-    b->users[0].memory[9] = 0x61;
-    write_through(b, 10, rkey);
-    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
-    assert_int_equal(lender->memory[9], 0x61);
-    assert_int_equal(end(b, lender, PROTOCOL_DEREG_MR, lender->mr), EBUSY);
-    assert_int_equal(end(b, &b->users[0], PROTOCOL_DEALLOC_MW, handle), EINVAL);
-    assert_int_equal(end(b, lender, PROTOCOL_DEALLOC_MW, handle), 0);
-    write_through(b, 10, rkey);
-    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_REM_ACCESS_ERR);
-}
-
-static void a_region_and_a_cq_are_changed_by_requests(void **state)
-{
-    struct bench *b = *state;
-    connect_both(b);
-    struct user *user = &b->users[1];
-    struct protocol_request request = client_request(PROTOCOL_REREG_MR);
-    request.u.mr.handle = user->mr;
-    request.u.mr.changes = HCA_MR_ACCESS;
-    assert_int_equal(ask(b, &b->users[0], &request), EINVAL);
-    assert_int_equal(ask(b, user, &request), 0);
-    write_through(b, 10, user->key);
-    assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_REM_ACCESS_ERR);
-    request = client_request(PROTOCOL_RESIZE_CQ);
-    request.u.cq.handle = user->cq;
-    assert_int_equal(ask(b, user, &request), EINVAL);
-    request.u.cq.depth = 100;
-    assert_int_equal(ask(b, user, &request), 0);
-    assert_int_equal(end(b, user, PROTOCOL_QUERY_CLOCK, 0), 0);
-    assert_int_equal(user->reply.u.clock, b->now);
 }
 
 static void the_handles_of_another_program_are_no_handles(void **state)
@@ -533,7 +532,7 @@ static void the_fabric_tells_who_made_what_and_where_it_goes(void **state)
 {
     struct bench *b = *state;
     connect_both(b);
-    write_through(b, 100, b->users[1].key);
+    write_to_peer(b, 100);
     assert_int_equal(status_of(b, &b->users[0]), FABRIC_WC_SUCCESS);
     json_t *all = inspect(b);
     const json_t *n1 = json_array_get(json_object_get(all, "devices"), 0);
@@ -584,10 +583,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(bytes_go_from_program_to_program),
+        TEST(a_program_is_told_of_a_completion_at_the_doorbell_of_its_cq),
+        TEST(a_plain_way_is_told_and_the_epoch_moves_when_it_is_not_plain_any_more),
+        TEST(an_owner_of_memory_is_told_as_a_process_while_it_is_connected),
         TEST(a_completion_that_was_asked_for_is_told_by_a_record),
         TEST(what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded),
-        TEST(a_window_lends_to_another_program_until_it_is_taken_back),
-        TEST(a_region_and_a_cq_are_changed_by_requests),
         TEST(the_handles_of_another_program_are_no_handles),
         TEST(what_is_in_use_is_not_ended),
         TEST(events_of_what_is_ended_wait_no_longer),

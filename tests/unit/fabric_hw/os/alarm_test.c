@@ -13,6 +13,11 @@ static struct os_alarms alarms;
 static struct os_alarm all[COUNT];
 static size_t order[COUNT], rung;
 
+static uint64_t deadline_of(size_t i)
+{
+    return i * 7919 % 50;
+}
+
 static void ring(struct os_alarm *alarm)
 {
     assert_int_equal(alarm->place, 0);
@@ -33,11 +38,6 @@ static int teardown(void **state)
     (void)state;
     os_alarms_free(&alarms);
     return 0;
-}
-
-static uint64_t deadline_of(size_t i)
-{
-    return i * 7919 % 50;
 }
 
 static void they_ring_by_deadline_and_then_by_order_of_setting(void **state)

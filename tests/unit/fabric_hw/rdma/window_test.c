@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <string.h>
 
 #include "tests/support/verbs_fake.h"
 
@@ -185,14 +186,44 @@ static void without_a_loopback_a_region_stands_in_and_a_revocation_still_ends(vo
     revoke(other);
 }
 
-/* The device of setup once more, as the caller has changed it. */
-static void open_again(void)
+static void open_device(void)
 {
     const struct fabric_mr_init init = {
         .addr = buffer, .length = 8192, .iova = IOVA, .access = FABRIC_ACCESS_LOCAL_WRITE};
     struct fabric_mr_keys keys;
-    device = verbs_fake_device(&bed);
+    assert_int_equal(fabric_device_open(bed.f, "mlx5_0", &device), FABRIC_OK);
     assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
+}
+
+/* The device of setup once more, as the caller has changed it. */
+static void open_again(void)
+{
+    verbs_fake_open(&bed);
+    open_device();
+}
+
+/* The kernel would wait for an answer for the link address of its own. */
+static void the_loopback_of_rxe_asks_nobody_for_an_address(void **state)
+{
+    static const uint8_t own[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [13] = 77, [15] = 1},
+                         all[16] = {[10] = 0xff, [11] = 0xff, [12] = 224, [15] = 1};
+    (void)state;
+    fabric_window window;
+    for (int rxe = 0; rxe <= 1; rxe++) {
+        os_bed_close(&bed);
+        verbs_fake.port.link_layer = IBV_LINK_LAYER_ETHERNET;
+        verbs_fake.gids[0].gid_type = IBV_GID_TYPE_ROCE_V2;
+        memcpy(verbs_fake.gids[0].gid.raw, own, sizeof(own));
+        open_again();
+        if (rxe) {
+            os_bed_file(&bed, "/sys/class/infiniband/mlx5_0/parent", "eth0\n");
+            assert_int_equal(fabric_device_close(bed.f, device), FABRIC_OK);
+            open_device();
+        }
+        lend(&window);
+        assert_memory_equal(verbs_fake.rtr.ah_attr.grh.dgid.raw, rxe ? all : own, 16);
+        revoke(window);
+    }
 }
 
 static void a_device_without_windows_lends_regions_of_their_own(void **state)
@@ -310,6 +341,7 @@ int main(void)
         TEST(a_binding_that_fails_refuses_its_window_and_the_queue_pair_is_mended),
         TEST(a_revocation_ends_also_when_no_binding_succeeds),
         TEST(without_a_loopback_a_region_stands_in_and_a_revocation_still_ends),
+        TEST(the_loopback_of_rxe_asks_nobody_for_an_address),
         TEST(a_device_without_windows_lends_regions_of_their_own),
         TEST(a_device_that_makes_no_window_of_type_1_lends_regions_too),
         TEST(the_key_of_a_region_taken_back_rests_when_the_driver_gives_it_again),
