@@ -361,6 +361,8 @@ enum fabric_error hca_qp_modify(struct hca *hca, hca_qp qp, const struct hca_qp_
 uint32_t hca_qp_required_mask(enum hca_qp_type type, enum fabric_qp_state from,
                               enum fabric_qp_state to);
 enum fabric_error hca_qp_query(const struct hca *hca, hca_qp qp, struct hca_qp_info *out);
+/* What its events and completions name from now on. */
+void hca_qp_set_context(struct hca *hca, hca_qp qp, uint64_t context);
 /* A DCT lets go of its initiators, as a device does before such a queue pair is destroyed: the
  * receives that they had taken from the SRQ complete as WR_FLUSH_ERR. Nothing for other types. */
 void hca_dct_drain(struct hca *hca, hca_qp qp);

@@ -47,7 +47,10 @@
     X(SET_SRQ_LIMIT)   /* srq: handle, limit */                                                    \
     X(QUERY_SRQ)       /* handle */                                                                \
     X(DESTROY_SRQ)     /* handle */                                                                \
+    X(OPEN_XRCD)       /* xrcd */                                                                  \
+    X(CLOSE_XRCD)      /* handle */                                                                \
     X(CREATE_QP)       /* qp */                                                                    \
+    X(OPEN_QP)         /* open_qp */                                                               \
     X(MODIFY_QP)       /* attr */                                                                  \
     X(QUERY_QP)        /* handle */                                                                \
     X(DESTROY_QP)      /* handle */                                                                \
@@ -128,11 +131,20 @@ struct protocol_request {
         struct {
             uint64_t cookie;
             uint32_t pd, max_wr, max_sge, handle, limit;
+            uint32_t xrcd, cq; /* of an XRC one, else 0 */
         } srq;
+        struct {
+            uint64_t device, inode;  /* of the file that those who share the domain opened */
+            uint32_t by_file, flags; /* 0: a domain of the caller alone; O_CREAT, O_EXCL */
+        } xrcd;
+        struct {
+            uint64_t cookie;
+            uint32_t xrcd, qp_num;
+        } open_qp;
         struct {
             uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
-            uint32_t pd, send_cq, recv_cq, srq;
+            uint32_t pd, send_cq, recv_cq, srq, xrcd;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
             uint32_t blocks_own_multicast, unused;
         } qp;

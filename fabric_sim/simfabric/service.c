@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memfd_create */
-#include "fabric_sim/simfabric/service.h"
+#include "fabric_sim/simfabric/service_call.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -126,10 +126,13 @@ static void on_event(void *context, const struct sim_device *device, const struc
         const struct service_client *client = service->clients[i];
         if (!client || !client->place || service->places[client->place - 1].device != device)
             continue;
+        const struct object *own = object ? service_share_of(service, object, client) : NULL;
+        if (PLANTED(simfabric_events_for_all))
+            own = object;
         if (!of_one)
             tell(service, client, event->port_num, event->type);
-        else if (object && (object->client == client->number || PLANTED(simfabric_events_for_all)))
-            tell(service, client, object->cookie, event->type);
+        else if (own)
+            tell(service, client, own->cookie, event->type);
     }
 }
 

@@ -147,7 +147,11 @@ static bool request_of(const struct plugin_qp *qp, const struct ibv_send_wr *wr,
         out->ah.id = ah ? ah->id : 0;
         out->dest_qp = wr->wr.ud.remote_qpn;
         out->qkey = wr->wr.ud.remote_qkey;
-    } else if (out->opcode >= HCA_WR_ATOMIC_CMP_AND_SWP) {
+        return true;
+    }
+    if (qp->type == HCA_QP_XRC_INI)
+        out->dest_qp = wr->qp_type.xrc.remote_srqn;
+    if (out->opcode >= HCA_WR_ATOMIC_CMP_AND_SWP) {
         out->remote_addr = wr->wr.atomic.remote_addr;
         out->rkey = wr->wr.atomic.rkey;
         out->compare_add = wr->wr.atomic.compare_add;

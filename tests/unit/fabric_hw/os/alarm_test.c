@@ -40,11 +40,6 @@ static int teardown(void **state)
     return 0;
 }
 
-static uint64_t deadline_of(size_t i)
-{
-    return i * 7919 % 50;
-}
-
 static void they_ring_by_deadline_and_then_by_order_of_setting(void **state)
 {
     (void)state;
