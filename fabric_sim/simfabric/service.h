@@ -77,7 +77,7 @@ struct service_answer {
 void service_request(struct service *service, struct service_client *client, const void *bytes,
                      size_t length, struct service_answer *out);
 
-/* For service_request.c and service_open.c. */
+/* For the other files of the service. */
 struct hca *service_hca(const struct service *service, const struct service_client *client);
 int service_errno(enum fabric_error error);
 void service_open(struct service *service, struct service_client *client,
@@ -85,6 +85,10 @@ void service_open(struct service *service, struct service_client *client,
 void service_inspect(struct service *service, struct service_answer *out);
 void service_control(struct service *service, const struct protocol_request *request,
                      struct service_answer *out);
+void service_read_av(const struct protocol_av *from, struct fabric_av *to);
+void service_write_av(const struct fabric_av *from, struct protocol_av *to);
+void service_read_attr(const struct protocol_qp_attr *from, struct hca_qp_attr *to);
+void service_write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *to);
 void service_end_object(struct service *service, struct hca *hca, struct object *object);
 
 #endif
