@@ -215,16 +215,18 @@ static void the_programs_of_an_ordinary_user_share_one_user_namespace(void **sta
               "%s unshare --map-current-user --mount true",
               place->folder, place->folder, place->folder, user, user) != 0)
         skip();
-    assert_int_equal(shell(place, "cat %s/pair.yaml | %s $S up -", place->folder, user), 0);
-    assert_int_equal(shell(place,
-                           "a=$(%s $S exec --node n1 -- readlink /proc/self/ns/user); "
-                           "b=$(%s $S exec --node n2 -- readlink /proc/self/ns/user); "
-                           "test -n \"$a\" && test \"$a\" = \"$b\" && "
-                           "test \"$a\" != \"$(readlink /proc/self/ns/user)\" && "
-                           "%s $S exec --node n1 -- %s --look",
-                           user, user, user, place->self),
-                     0);
-    assert_int_equal(shell(place, "%s $S down", user), 0);
+    int up = shell(place, "cat %s/pair.yaml | %s $S up -", place->folder, user);
+    int found = shell(place,
+                      "a=$(%s $S exec --node n1 -- readlink /proc/self/ns/user); "
+                      "b=$(%s $S exec --node n2 -- readlink /proc/self/ns/user); "
+                      "test -n \"$a\" && test \"$a\" = \"$b\" && "
+                      "test \"$a\" != \"$(readlink /proc/self/ns/user)\" && "
+                      "%s $S exec --node n1 -- %s --look",
+                      user, user, user, place->self);
+    int down = shell(place, "%s $S down", user); /* before anything can fail */
+    assert_int_equal(up, 0);
+    assert_int_equal(found, 0);
+    assert_int_equal(down, 0);
 }
 
 static void programs_of_others_see_the_device(void **state)
