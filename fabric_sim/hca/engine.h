@@ -77,6 +77,8 @@ struct hca {
     const char *label; /* of trace lines */
     const struct hca_profile *profile;
     bool discard_payload;
+    bool use_messages;
+    uint64_t messages; /* that the message engine carried */
     const struct hca_reach *reach;
     sim_event overrun; /* queue pairs of an overrun CQ are about to end */
     struct hca_state state;
@@ -239,6 +241,9 @@ uint32_t qp_next_recv_length(const struct qp_context *ctx); /* 0: there is none 
 /* The context of a queue pair or of a DC responder, with nothing under way, in its list. */
 struct qp_context *context_make(struct hca *hca, struct qp_state *qp, struct dcr_state *dcr);
 void context_free(struct qp_context *ctx); /* drops everything */
+
+/* ---- message_local.c: what of the send queue the message engine may carry, it carries */
+void message_run_local(struct qp_context *ctx);
 
 /* ---- cq.c */
 void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t qp_id,

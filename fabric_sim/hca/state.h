@@ -105,6 +105,7 @@ struct cq_state {
     uint32_t users;
     bool overrun;
     uint8_t armed; /* enum cq_armed */
+    bool tells;    /* its program asked, and is still to be told (hca_cq_doorbell) */
     uint64_t context;
 };
 

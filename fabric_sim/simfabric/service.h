@@ -44,8 +44,9 @@ struct service {
     struct service_client **clients; /* by number - 1 */
     uint32_t client_capacity;
     struct objects objects;
-    bool failed; /* an arena could not be made */
-    bool stuck;  /* records wait for room in a pipe: service_run tries again */
+    uint64_t ways; /* net_way_epoch when shared->epoch last followed it */
+    bool failed;   /* an arena could not be made */
+    bool stuck;    /* records wait for room in a pipe: service_run tries again */
 };
 
 /* Makes the world of the topology. False and a sentence in `detail` (TESTBED_DETAIL bytes). */
@@ -82,13 +83,15 @@ struct hca *service_hca(const struct service *service, const struct service_clie
 int service_errno(enum fabric_error error);
 void service_open(struct service *service, struct service_client *client,
                   const struct protocol_request *request, struct service_answer *out);
+/* Lets programs see what changed, and gives the lock back. */
+void service_unlock(struct service *service);
+void service_route(struct service *service, const struct protocol_request *request,
+                   struct service_answer *out);
+void service_owner(struct service *service, const struct protocol_request *request,
+                   struct service_answer *out);
 void service_inspect(struct service *service, struct service_answer *out);
 void service_control(struct service *service, const struct protocol_request *request,
                      struct service_answer *out);
-void service_read_av(const struct protocol_av *from, struct fabric_av *to);
-void service_write_av(const struct fabric_av *from, struct protocol_av *to);
-void service_read_attr(const struct protocol_qp_attr *from, struct hca_qp_attr *to);
-void service_write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *to);
 void service_end_object(struct service *service, struct hca *hca, struct object *object);
 
 #endif

@@ -8,16 +8,8 @@
 #include <string.h>
 
 #include "fabric_sim/hca/state.h"
-#include "fabric_sim/simfabric/service.h"
+#include "fabric_sim/simfabric/service_call.h"
 #include "src/fabric/planted.h"
-
-struct call {
-    struct service *service;
-    struct service_client *client;
-    struct hca *hca;
-    const struct protocol_request *request;
-    struct service_answer *out;
-};
 
 int service_errno(enum fabric_error error)
 {
@@ -40,37 +32,6 @@ int service_errno(enum fabric_error error)
 
 /* ------------------------------------------------------------------ objects */
 
-static struct object *mine(const struct call *call, uint32_t handle, enum object_kind kind)
-{
-    return objects_find(&call->service->objects, handle, kind, call->client->number);
-}
-
-/* An object whose number at the device is still to come; null, with the error told. */
-static struct object *begin(const struct call *call, enum object_kind kind, uint64_t cookie)
-{
-    struct object *object = objects_add(&call->service->objects, kind, call->client->number);
-    if (object)
-        object->cookie = cookie;
-    else
-        call->out->reply.error = ENOMEM;
-    return object;
-}
-
-static void finish(const struct call *call, struct object *object, enum fabric_error error,
-                   uint32_t id)
-{
-    assert(object->id == 0);
-    struct protocol_reply *reply = &call->out->reply;
-    reply->error = service_errno(error);
-    if (error) {
-        objects_drop(&call->service->objects, object);
-        return;
-    }
-    object->id = id;
-    reply->u.made.handle = object->handle;
-    reply->u.made.id = id;
-}
-
 /* At the device; the error when something still uses it. */
 static enum fabric_error end_at_device(struct hca *hca, const struct object *object)
 {
@@ -92,6 +53,8 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
         return hca_mr_deregister(hca, (hca_mr){object->id});
     case OBJECT_PD:
         return hca_pd_dealloc(hca, (hca_pd){object->id});
+    case OBJECT_XRCD:
+        return hca_xrcd_dealloc(hca, (hca_xrcd){object->id});
     case OBJECT_CHANNEL:
     case OBJECT_KINDS:
         break;
@@ -99,9 +62,26 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
     return FABRIC_OK;
 }
 
+/* What several programs share lives at the device until the last of them lets go. */
+static enum fabric_error end_object(struct service *service, struct hca *hca,
+                                    const struct object *object)
+{
+    if (object->users)
+        return ERR_INVALID_ARGUMENT;
+    if (!service_hand_over(service, hca, object)) {
+        enum fabric_error error = hca ? end_at_device(hca, object) : FABRIC_OK;
+        if (error)
+            return error;
+    }
+    struct object *domain = objects_get(&service->objects, object->xrcd);
+    if (domain)
+        domain->users--;
+    return FABRIC_OK;
+}
+
 void service_end_object(struct service *service, struct hca *hca, struct object *object)
 {
-    enum fabric_error error = hca ? end_at_device(hca, object) : FABRIC_OK;
+    enum fabric_error error = end_object(service, hca, object);
     assert(!error); /* what used it ended before it */
     (void)error;
     objects_drop(&service->objects, object);
@@ -126,7 +106,7 @@ static void destroy(const struct call *call, enum object_kind kind)
         call->out->reply.error = EINVAL;
         return;
     }
-    if (end_at_device(call->hca, object) != FABRIC_OK) {
+    if (end_object(call->service, call->hca, object) != FABRIC_OK) {
         call->out->reply.error = EBUSY;
         return;
     }
@@ -253,14 +233,24 @@ static void create_srq(const struct call *call)
 {
     const struct protocol_request *request = call->request;
     const struct object *pd = mine(call, request->u.srq.pd, OBJECT_PD);
-    struct object *object = pd ? begin(call, OBJECT_SRQ, request->u.srq.cookie) : NULL;
-    hca_srq srq = {0};
-    if (!pd)
+    const struct object *cq = mine(call, request->u.srq.cq, OBJECT_CQ);
+    struct object *xrcd = mine(call, request->u.srq.xrcd, OBJECT_XRCD);
+    bool xrc = request->u.srq.xrcd != 0;
+    if (!pd || (xrc && (!xrcd || !cq))) {
         call->out->reply.error = EINVAL;
+        return;
+    }
+    struct object *object = begin(call, OBJECT_SRQ, request->u.srq.cookie);
+    hca_srq srq = {0};
     if (!object)
         return;
-    enum fabric_error error = hca_srq_create(call->hca, (hca_pd){pd->id}, request->u.srq.max_wr,
-                                             request->u.srq.max_sge, object->handle, &srq);
+    uint32_t max_wr = request->u.srq.max_wr, max_sge = request->u.srq.max_sge;
+    enum fabric_error error =
+        xrc ? hca_srq_create_xrc(call->hca, (hca_pd){pd->id}, (hca_xrcd){xrcd->id},
+                                 (hca_cq){cq->id}, max_wr, max_sge, object->handle, &srq)
+            : hca_srq_create(call->hca, (hca_pd){pd->id}, max_wr, max_sge, object->handle, &srq);
+    if (!error && xrc)
+        call_join(object, xrcd);
     finish(call, object, error, srq.id);
 }
 
@@ -287,95 +277,7 @@ static void query_srq(const struct call *call)
     call->out->reply.u.srq.limit = info.limit;
 }
 
-/* ------------------------------------------------------------------ queue pairs */
-
-/* What the queue pair is to use; false when something is missing or not the caller's. An initiator
- * receives nothing and a target sends nothing, so they need no completion queue for that. */
-static bool find_parts(const struct call *call, struct hca_qp_init *init)
-{
-    const struct protocol_request *request = call->request;
-    const struct object *pd = mine(call, request->u.qp.pd, OBJECT_PD);
-    const struct object *send_cq = mine(call, request->u.qp.send_cq, OBJECT_CQ);
-    const struct object *recv_cq = mine(call, request->u.qp.recv_cq, OBJECT_CQ);
-    const struct object *srq = mine(call, request->u.qp.srq, OBJECT_SRQ);
-    bool sends = init->type != HCA_QP_DCT, receives = init->type != HCA_QP_DCI;
-    if (!pd || (sends && !send_cq) || (receives && !recv_cq) || (request->u.qp.srq && !srq))
-        return false;
-    init->pd.id = pd->id;
-    init->send_cq.id = send_cq ? send_cq->id : 0;
-    init->recv_cq.id = recv_cq ? recv_cq->id : 0;
-    init->srq.id = srq ? srq->id : 0;
-    return true;
-}
-
-static void create_qp(const struct call *call)
-{
-    const struct protocol_request *request = call->request;
-    struct hca_qp_init init = {.type = request->u.qp.type,
-                               .max_send_wr = request->u.qp.max_send_wr,
-                               .max_recv_wr = request->u.qp.max_recv_wr,
-                               .max_send_sge = request->u.qp.max_send_sge,
-                               .max_recv_sge = request->u.qp.max_recv_sge,
-                               .max_inline = request->u.qp.max_inline,
-                               .sq_sig_all = request->u.qp.sq_sig_all != 0,
-                               .blocks_own_multicast = request->u.qp.blocks_own_multicast != 0,
-                               .dc_access_key = request->u.qp.dc_access_key};
-    if (!find_parts(call, &init)) {
-        call->out->reply.error = EINVAL;
-        return;
-    }
-    struct object *object = begin(call, OBJECT_QP, request->u.qp.cookie);
-    if (!object)
-        return;
-    init.context = object->handle;
-    hca_qp qp = {0};
-    struct hca_qp_info info = {.qp_num = 0};
-    enum fabric_error error = hca_qp_create(call->hca, &init, &qp);
-    if (!error)
-        error = hca_qp_query(call->hca, qp, &info);
-    finish(call, object, error, qp.id);
-    call->out->reply.u.made.key = info.qp_num;
-}
-
-static void modify_qp(const struct call *call)
-{
-    const struct object *qp = mine(call, call->request->u.modify.handle, OBJECT_QP);
-    struct hca_qp_attr attr;
-    service_read_attr(&call->request->u.modify.attr, &attr);
-    enum fabric_error error =
-        qp ? hca_qp_modify(call->hca, (hca_qp){qp->id}, &attr, call->request->u.modify.mask)
-           : ERR_INVALID_ARGUMENT;
-    call->out->reply.error = service_errno(error);
-}
-
-static void query_qp(const struct call *call)
-{
-    const struct object *qp = mine(call, call->request->u.handle, OBJECT_QP);
-    struct hca_qp_info info;
-    enum fabric_error error =
-        qp ? hca_qp_query(call->hca, (hca_qp){qp->id}, &info) : ERR_INVALID_ARGUMENT;
-    call->out->reply.error = service_errno(error);
-    if (error)
-        return;
-    call->out->reply.u.qp.type = info.type;
-    call->out->reply.u.qp.sq_draining = info.sq_draining;
-    service_write_attr(&info.attr, &call->out->reply.u.qp.attr);
-}
-
-static void create_ah(const struct call *call)
-{
-    const struct object *pd = mine(call, call->request->u.ah.pd, OBJECT_PD);
-    struct object *object = pd ? begin(call, OBJECT_AH, 0) : NULL;
-    struct fabric_av av;
-    hca_ah ah = {0};
-    if (!pd)
-        call->out->reply.error = EINVAL;
-    if (!object)
-        return;
-    service_read_av(&call->request->u.ah.av, &av);
-    enum fabric_error error = hca_ah_create(call->hca, (hca_pd){pd->id}, &av, &ah);
-    finish(call, object, error, ah.id);
-}
+/* ------------------------------------------------------------------ groups */
 
 static void join_group(const struct call *call, bool joins)
 {
@@ -485,10 +387,10 @@ static void carry_out(const struct call *call)
         [PROTOCOL_CREATE_SRQ] = create_srq,
         [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
         [PROTOCOL_QUERY_SRQ] = query_srq,
-        [PROTOCOL_CREATE_QP] = create_qp,
-        [PROTOCOL_MODIFY_QP] = modify_qp,
-        [PROTOCOL_QUERY_QP] = query_qp,
-        [PROTOCOL_CREATE_AH] = create_ah};
+        [PROTOCOL_CREATE_QP] = call_create_qp,
+        [PROTOCOL_MODIFY_QP] = call_modify_qp,
+        [PROTOCOL_QUERY_QP] = call_query_qp,
+        [PROTOCOL_CREATE_AH] = call_create_ah};
     switch (call->request->op) {
     case PROTOCOL_DEALLOC_PD:
         destroy(call, OBJECT_PD);
@@ -510,6 +412,15 @@ static void carry_out(const struct call *call)
         return;
     case PROTOCOL_DESTROY_AH:
         destroy(call, OBJECT_AH);
+        return;
+    case PROTOCOL_CLOSE_XRCD:
+        destroy(call, OBJECT_XRCD);
+        return;
+    case PROTOCOL_OPEN_XRCD:
+        call_open_xrcd(call);
+        return;
+    case PROTOCOL_OPEN_QP:
+        call_open_qp(call);
         return;
     case PROTOCOL_ATTACH_MCAST:
     case PROTOCOL_DETACH_MCAST:
@@ -534,6 +445,10 @@ static void dispatch(struct service *service, struct service_client *client,
         service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
+    else if (request->op == PROTOCOL_ROUTE)
+        service_route(service, request, out);
+    else if (request->op == PROTOCOL_OWNER)
+        service_owner(service, request, out);
     else if (!call.hca)
         out->reply.error = EIO;
     else
@@ -554,5 +469,5 @@ void service_request(struct service *service, struct service_client *client, con
     assert(locked);
     (void)locked;
     dispatch(service, client, &request, out);
-    shared_unlock(service->shared);
+    service_unlock(service);
 }

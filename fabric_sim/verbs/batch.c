@@ -200,6 +200,11 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn
     one->wr.qkey = qkey;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t number)
+{
+    latest(qp)->wr.dest_qp = number;
+}
+
 void batch_set_dc_addr(struct plugin_qp *qp, const struct plugin_ah *ah, uint32_t target,
                        uint64_t key)
 {
@@ -329,6 +334,8 @@ static bool open_batch(struct plugin_qp *qp, uint64_t ops)
     ex->wr_set_inline_data_list = wr_set_inline_data_list;
     if (qp->type == HCA_QP_UD)
         ex->wr_set_ud_addr = wr_set_ud_addr;
+    if (qp->type == HCA_QP_XRC_INI)
+        ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
     return true;
 }
 
@@ -350,8 +357,8 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct ibv_qp *qp =
-        plugin_make_qp(attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, &wanted);
+    struct ibv_qp *qp = plugin_make_qp(
+        context, attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, &wanted);
     if (!qp || !ops || open_batch((struct plugin_qp *)qp, attr->send_ops_flags))
         return qp;
     (void)plugin_destroy_qp(qp);
@@ -363,6 +370,8 @@ struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 {
     struct plugin_kind kind = {.type = HCA_QP_RC};
     assert(attr);
+    if (attr->qp_type == IBV_QPT_XRC_RECV)
+        return plugin_create_xrc_target(context, attr);
     if (plugin_qp_type(attr->qp_type, &kind.type))
         return plugin_create_qp_of(context, attr, &kind);
     errno = EOPNOTSUPP;

@@ -17,6 +17,7 @@
 #include "fabric_sim/hca/queue.h"
 #include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/shared.h"
+#include "fabric_sim/verbs/messages.h"
 #include "fabric_sim/verbs/private.h"
 
 struct plugin_channel { /* of completions */
@@ -36,6 +37,8 @@ struct plugin_context {
     size_t shared_size;
     int doorbell;
     uint32_t device; /* its number, for doorbells */
+    uint32_t owner;  /* of the memory that this program registers */
+    struct plugin_messages *messages;
     void *arena;
     size_t arena_size;
     struct hca_state state;
@@ -178,12 +181,17 @@ bool plugin_bind_of(const struct ibv_mw *mw, enum ibv_mw_type type, uint32_t rke
 struct plugin_kind {
     uint32_t type; /* enum hca_qp_type */
     uint64_t dc_access_key;
+    uint32_t xrcd; /* handle, of an XRC target; it has no pd */
     bool blocks_own_multicast;
 };
 /* The kind of a queue pair that verbs have a number for; false: it is not served. */
 bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out);
-struct ibv_qp *plugin_make_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
-                              const struct plugin_kind *kind);
+struct ibv_qp *plugin_make_qp(struct ibv_context *context, struct ibv_pd *pd,
+                              const struct ibv_qp_init_attr *attr, const struct plugin_kind *kind);
+/* Of a queue pair that the daemon made or opened as `kind`: what verbs and this plug-in keep of it.
+ */
+struct ibv_qp *plugin_adopt_qp(struct ibv_context *context, struct plugin_qp *qp,
+                               const struct plugin_kind *kind, const struct protocol_reply *reply);
 struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -191,6 +199,19 @@ int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 int plugin_destroy_qp(struct ibv_qp *qp);
 int plugin_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int plugin_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/* ---- xrc.c */
+struct plugin_xrcd {
+    struct ibv_xrcd xrcd;
+    uint32_t handle;
+};
+struct ibv_xrcd *plugin_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int plugin_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_srq *plugin_create_srq_ex(struct ibv_context *context,
+                                     struct ibv_srq_init_attr_ex *attr);
+struct ibv_qp *plugin_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+struct ibv_qp *plugin_create_xrc_target(struct ibv_context *context,
+                                        const struct ibv_qp_init_attr_ex *attr);
 
 /* ---- batch.c: the ibv_wr_ interface */
 struct plugin_batch *batch_new(void); /* null without memory */

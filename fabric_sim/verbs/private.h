@@ -68,7 +68,7 @@ struct verbs_context_ops {
     void *attach_counters_point_flow;
     int (*attach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
     int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-    void *close_xrcd;
+    int (*close_xrcd)(struct ibv_xrcd *xrcd);
     void (*cq_event)(struct ibv_cq *cq);
     struct ibv_ah *(*create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr);
     void *create_counters;
@@ -81,7 +81,9 @@ struct verbs_context_ops {
     struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
     void *create_rwq_ind_table;
     struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
-    void *create_srq_ex, *create_wq;
+    struct ibv_srq *(*create_srq_ex)(struct ibv_context *context,
+                                     struct ibv_srq_init_attr_ex *attr);
+    void *create_wq;
     int (*dealloc_mw)(struct ibv_mw *mw);
     int (*dealloc_pd)(struct ibv_pd *pd);
     int (*dealloc_td)(struct ibv_td *td);
@@ -103,7 +105,9 @@ struct verbs_context_ops {
     int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
     void *modify_qp_rate_limit;
     int (*modify_srq)(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
-    void *modify_wq, *open_qp, *open_xrcd;
+    void *modify_wq;
+    struct ibv_qp *(*open_qp)(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+    struct ibv_xrcd *(*open_xrcd)(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
     int (*poll_cq)(struct ibv_cq *cq, int count, struct ibv_wc *wc);
     int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
     int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);

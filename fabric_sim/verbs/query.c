@@ -28,7 +28,7 @@ static void fill_device(const struct protocol_device *from, struct ibv_device_at
         .device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
                             IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
                             IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-                            IBV_DEVICE_MEM_MGT_EXTENSIONS,
+                            IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_XRC,
         .max_sge = (int)from->max_sge,
         .max_sge_rd = (int)from->max_sge,
         .max_cq = (int)from->max_cq,

@@ -125,6 +125,9 @@ static void other_members_are_values_that_exist(void **state)
     request = client_request(PROTOCOL_ATTACH_MCAST);
     request.u.mcast.mlid = 65536;
     assert_int_equal(check(&request), EINVAL);
+    request = client_request(PROTOCOL_ROUTE);
+    request.u.route.sl = 16;
+    assert_int_equal(check(&request), EINVAL);
     request = client_request(PROTOCOL_QUERY_PORT);
     request.u.port = 256;
     assert_int_equal(check(&request), EINVAL);
