@@ -77,6 +77,11 @@ struct hca *hca_create(struct net *net, const struct hca_init *init);
  * and keeps the attributes of its ports. */
 void hca_destroy(struct hca *hca);
 
+/* From now on what is posted here goes whole and at once where the message engine may carry it
+ * (message.h). Off at first: in virtual time packets are the truth. Not with discard_payload. */
+void hca_use_messages(struct hca *hca, bool use);
+uint64_t hca_messages(const struct hca *hca); /* how many it carried */
+
 const char *hca_name(const struct hca *hca);
 struct net_node *hca_node(const struct hca *hca);
 const struct hca_profile *hca_profile(const struct hca *hca);
@@ -292,8 +297,7 @@ struct hca_qp_init {
     uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
     uint32_t max_inline;
     bool sq_sig_all;
-    bool blocks_own_multicast; /* UD: what it sends to a group that it is in does not come back */
-    uint64_t dc_access_key;    /* DCT */
+    uint64_t dc_access_key; /* DCT */
     uint64_t context;
 };
 
@@ -439,7 +443,10 @@ enum fabric_error hca_post_recv(struct hca *hca, hca_qp qp, const struct hca_rec
 /* Looks at what was posted to the queue pair: begins to send, or flushes. A doorbell for nothing,
  * or of a queue pair that is gone, is no mistake. */
 void hca_qp_doorbell(struct hca *hca, hca_qp qp);
-/* The same for every queue pair: when it is not known any more who rang. */
+/* Tells the program of a CQ for which somebody without a way to it put down that it is to be told
+ * (cq_state.tells). For nothing, or of one that is gone, it is no mistake. */
+void hca_cq_doorbell(struct hca *hca, hca_cq cq);
+/* The same for every queue pair and CQ: when it is not known any more who rang. */
 void hca_doorbells(struct hca *hca);
 
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,

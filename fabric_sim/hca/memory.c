@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric_sim/hca/keys.h"
 #include "src/fabric/planted.h"
 
 void *key_host(const struct key_state *key, uint64_t addr)
@@ -22,34 +23,13 @@ bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint
 bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,
                    uint32_t length, uint32_t access)
 {
-    const struct key_state *state = state_key(&ctx->hca->state, rkey);
-    if (!state || state->waits)
-        return false;
-    if (state->type == HCA_MW_TYPE_2 && state->qp != ctx->qp->slot.id &&
-        !PLANTED(hca_window_of_any_qp))
-        return false;
-    struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, pd, addr, length, access);
-}
-
-static const struct key_state *local_key(const struct qp_context *ctx, const struct hca_sge *sge,
-                                         uint32_t access)
-{
-    const struct key_state *state = state_key(&ctx->hca->state, sge->lkey);
-    if (!state || state->kind != KEY_MR)
-        return NULL;
-    struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, context_pd(ctx), sge->addr, sge->length, access) ? state : NULL;
+    return keys_remote(&ctx->hca->state, ctx->qp, pd, rkey, addr, length, access) != NULL;
 }
 
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                   uint32_t access)
 {
-    assert(count <= FABRIC_MAX_SGE);
-    for (uint32_t i = 0; i < count; i++)
-        if (sges[i].length && !local_key(ctx, &sges[i], access))
-            return false;
-    return true;
+    return keys_all_local(&ctx->hca->state, context_pd(ctx), sges, count, access);
 }
 
 bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
@@ -64,7 +44,8 @@ bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t
         if (part > length)
             part = length;
         struct hca_sge piece = {sges[i].addr + offset, part, sges[i].lkey};
-        const struct key_state *key = local_key(ctx, &piece, HCA_ACCESS_LOCAL_WRITE);
+        const struct key_state *key =
+            keys_local(&ctx->hca->state, context_pd(ctx), &piece, HCA_ACCESS_LOCAL_WRITE);
         if (!key)
             return false;
         if (!memory_write(ctx, key, piece.addr, bytes, part))

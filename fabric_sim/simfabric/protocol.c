@@ -69,6 +69,9 @@ static bool holds_values(const struct protocol_request *request)
         return has_end(request->u.ask.node) && ENDS(request->u.ask.query);
     case PROTOCOL_QUERY_PORT:
         return request->u.port < 256;
+    case PROTOCOL_ROUTE:
+        return request->u.route.port < 256 && request->u.route.dlid < 65536 &&
+               request->u.route.sl < 16;
     case PROTOCOL_REG_MR:
         return is_access(request->u.mr.access) && request->u.mr.addr != 0;
     case PROTOCOL_REREG_MR:
@@ -80,8 +83,7 @@ static bool holds_values(const struct protocol_request *request)
     case PROTOCOL_CREATE_SRQ:
         return request->u.srq.max_sge <= FABRIC_MAX_SGE;
     case PROTOCOL_CREATE_QP:
-        return request->u.qp.type <= HCA_QP_DCT && request->u.qp.sq_sig_all <= 1 &&
-               request->u.qp.blocks_own_multicast <= 1;
+        return request->u.qp.type <= HCA_QP_DCT && request->u.qp.sq_sig_all <= 1;
     case PROTOCOL_OPEN_XRCD:
         return request->u.xrcd.by_file <= 1;
     case PROTOCOL_OPEN_QP:

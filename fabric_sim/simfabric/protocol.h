@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTOCOL_MAGIC 0x73666203u /* changes with every structure here; the last byte counts */
+#define PROTOCOL_MAGIC 0x73666213u /* changes with every structure here; the last byte counts */
 #define PROTOCOL_NAME 64           /* names with their final NUL, as FABRIC_NAME_MAX */
 #define PROTOCOL_FDS 3             /* file descriptors of one reply, at most */
 
@@ -29,6 +29,8 @@
     X(QUERY_DEVICE)    /* */                                                                       \
     X(QUERY_CLOCK)     /* */                                                                       \
     X(QUERY_PORT)      /* port */                                                                  \
+    X(ROUTE)           /* route; fd: the arena of the device there */                              \
+    X(OWNER)           /* handle: an owner of memory; fd: its process */                           \
     X(ALLOC_PD)        /* */                                                                       \
     X(DEALLOC_PD)      /* handle */                                                                \
     X(REG_MR)          /* mr */                                                                    \
@@ -106,6 +108,9 @@ struct protocol_request {
         } open;
         struct protocol_fault fault;
         struct {
+            uint32_t device, port, dlid, sl; /* where packets leave, and what they say */
+        } route;
+        struct {
             char node[PROTOCOL_NAME], query[PROTOCOL_LINE]; /* as testbed_ops.ask */
         } ask;
         struct {
@@ -141,7 +146,6 @@ struct protocol_request {
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq, xrcd;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
-            uint32_t blocks_own_multicast, unused;
         } qp;
         struct {
             uint32_t handle, mask;
@@ -189,10 +193,17 @@ struct protocol_reply {
             uint32_t size; /* what a queue was made for */
         } made;
         struct {
-            uint32_t device; /* its number, for doorbells */
-            uint32_t unused;
+            uint32_t device;                  /* its number, for doorbells */
+            uint32_t owner;                   /* number of the connection, as an owner of memory */
             uint64_t shared_size, arena_size; /* bytes to map */
         } opened;
+        struct {
+            uint32_t device, port; /* where they arrive */
+            uint32_t mtu, unused;  /* bytes of payload that pass */
+        } route;
+        struct {
+            uint32_t pid, unused;
+        } owner;
         struct {
             uint32_t result; /* enum testbed_result */
             char text[256];  /* what is wrong, or the answer; ends in NUL */

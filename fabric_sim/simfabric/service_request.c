@@ -445,6 +445,10 @@ static void dispatch(struct service *service, struct service_client *client,
         service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
+    else if (request->op == PROTOCOL_ROUTE)
+        service_route(service, request, out);
+    else if (request->op == PROTOCOL_OWNER)
+        service_owner(service, request, out);
     else if (!call.hca)
         out->reply.error = EIO;
     else
@@ -465,5 +469,5 @@ void service_request(struct service *service, struct service_client *client, con
     assert(locked);
     (void)locked;
     dispatch(service, client, &request, out);
-    shared_unlock(service->shared);
+    service_unlock(service);
 }

@@ -17,6 +17,7 @@
 #include "fabric_sim/hca/queue.h"
 #include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/shared.h"
+#include "fabric_sim/verbs/messages.h"
 #include "fabric_sim/verbs/private.h"
 
 struct plugin_channel { /* of completions */
@@ -36,6 +37,8 @@ struct plugin_context {
     size_t shared_size;
     int doorbell;
     uint32_t device; /* its number, for doorbells */
+    uint32_t owner;  /* of the memory that this program registers */
+    struct plugin_messages *messages;
     void *arena;
     size_t arena_size;
     struct hca_state state;
@@ -179,7 +182,6 @@ struct plugin_kind {
     uint32_t type; /* enum hca_qp_type */
     uint64_t dc_access_key;
     uint32_t xrcd; /* handle, of an XRC target; it has no pd */
-    bool blocks_own_multicast;
 };
 /* The kind of a queue pair that verbs have a number for; false: it is not served. */
 bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out);

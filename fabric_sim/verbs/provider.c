@@ -135,6 +135,7 @@ static int take_memory(struct plugin_context *context, const struct protocol_rep
     context->shared_size = reply->u.opened.shared_size;
     context->arena_size = reply->u.opened.arena_size;
     context->device = reply->u.opened.device;
+    context->owner = reply->u.opened.owner;
     context->doorbell = fds[1];
     context->shared = fds[0] >= 0 ? map(fds[0], context->shared_size) : NULL;
     context->arena = fds[2] >= 0 ? map(fds[2], context->arena_size) : NULL;
@@ -148,6 +149,8 @@ static int take_memory(struct plugin_context *context, const struct protocol_rep
         return ENOMEM;
     bool known = shared_is_page(context->shared, context->shared_size) &&
                  state_open(&context->state, context->arena, context->arena_size);
+    if (known)
+        context->messages = messages_new(context);
     return known ? 0 : EPROTO;
 }
 
@@ -175,6 +178,7 @@ static void let_go(struct plugin_context *context)
         context->channels = channel->next;
         free(channel);
     }
+    messages_free(context->messages);
     if (context->arena)
         munmap(context->arena, context->arena_size);
     if (context->shared)
