@@ -81,6 +81,7 @@ _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fal
 # Programs of other machines' nodes and commands that do something to this one.
 _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|signal|sigprocmask|fcntl(64)?"\
              r"|exit|lseek(64)?|lstat(64)?|rmdir|umask|get(pid|euid)"
+_NAMESPACES = r"unshare|getegid"  # a network of its own for whoever runs simulated nodes
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
 _RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
@@ -90,26 +91,26 @@ _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_
 _FILES = r"fopen|fread|fclose|ferror|feof|opendir|readdir|closedir|stat|mkdir"
 
 # A daemon and its commands: sockets, shared memory, processes and their memory, namespaces.
-_DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|setns|prctl|syscall|process_vm_(readv|writev)"
+_DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|setns|dl(open|sym|close)|prctl|syscall|process_vm_(readv|writev)"
            r"|fork|setsid|waitpid|exec(vp|ve)|_?exit|kill|signal|sig(emptyset|addset|procmask)|dup2"
            r"|pipe2|fcntl(64)?|sendmsg|recvmsg|setpriority|sched_yield|getuid|gete[ug]id|getpid"
-           r"|l?stat(64)?|access|readlink|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
+           r"|l?stat(64)?|access|readlink|link|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
            r"|fgets|fread|fopen(64)?|fclose|[gs]etenv|pthread_mutexattr_\w+")
 # What the plug-in patches and asks for: the loader's view of libibverbs.
-_PLUGIN = r"_?verbs_\w+|ibv_open_device|dl_iterate_phdr|sysconf|mprotect"
+_PLUGIN = r"_?verbs_\w+|ibv_open_device|dl_iterate_phdr|sysconf|mprotect|poll|dup"
 
 _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "libmnl/libmnl.h",
                "liburing.h", "linux/*", "microhttpd.h", "netdb.h", "netinet/*", "poll.h",
-               "pthread.h", "signal.h", "sys/*", "time.h", "unistd.h"}
+               "pthread.h", "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"}
 
 HEADERS = {
     "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS,
-    "fabric_sim/simfabric": {"dirent.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
+    "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
                              "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"},
-    "fabric_sim/verbs": {"endian.h", "fcntl.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
+    "fabric_sim/verbs": {"endian.h", "fcntl.h", "poll.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
                          "rdma/ib_user_verbs.h", "sched.h", "stdatomic.h", "sys/*", "unistd.h"},
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
     "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",
@@ -128,7 +129,7 @@ SYMBOLS = {
     "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON, _JSON],
     "fabric_sim/verbs": [_SOCKETS, _THREADS, _DISK, _PRINT, _DAEMON, _PLUGIN],
     "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK,
-                     _OS_LIBRARIES, _PROCESSES],
+                     _OS_LIBRARIES, _PROCESSES, _NAMESPACES],
     "fabric_hw/rdma": [_PLAIN, _RDMA, _THREADS, r"eventfd|read|write|close"],
     "lib": [_PLAIN, _JSON, _THREADS, r"OPENSSL_cleanse", _LIBRARY],
 }

@@ -5,13 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <linux/if.h> /* after sys/socket.h, which it needs */
 
 #include "fabric_hw/os/children_state.h"
 #include "src/fabric/planted.h"
@@ -25,7 +27,8 @@ static uint64_t process(void *context)
 static bool beside(void *context, const char *name, char *path, size_t capacity)
 {
     char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    struct stat about;
+    ssize_t length = readlinkat(AT_FDCWD, "/proc/self/exe", self, sizeof(self) - 1);
     (void)context;
     assert(name && path && capacity > 0);
     if (length <= 0)
@@ -36,7 +39,8 @@ static bool beside(void *context, const char *name, char *path, size_t capacity)
         return false;
     *slash = '\0';
     int written = snprintf(path, capacity, "%s/%s", self, name);
-    return written > 0 && (size_t)written < capacity && access(path, X_OK) == 0;
+    return written > 0 && (size_t)written < capacity && stat(path, &about) == 0 &&
+           S_ISREG(about.st_mode) && (about.st_mode & S_IXUSR);
 }
 
 static bool write_text(const char *path, const char *text)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "fabric_sim/hca/completion.h"
 #include "fabric_sim/hca/queue.h"
 #include "src/fabric/planted.h"
 
@@ -68,34 +69,16 @@ void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t 
         hca->notify.asked(hca->notify.context, hca, cq->context);
 }
 
-static struct hca_wc wc_of(const struct qp_context *ctx, uint64_t wr_id,
-                           enum fabric_wc_status status)
-{
-    return (struct hca_wc){.wr_id = wr_id,
-                           .context = ctx->qp->context,
-                           .qp = {ctx->qp->slot.id},
-                           .qp_num = ctx->qp->qp_num,
-                           .status = (uint8_t)status};
-}
-
 void cq_push_send(struct qp_context *ctx, const struct send_wqe *wqe, enum fabric_wc_status status)
 {
-    struct hca_wc wc = wc_of(ctx, wqe->wr_id, status);
-    wc.is_send = true;
-    wc.opcode = (uint8_t)rules_wc_opcode(wqe->opcode);
-    if (status == FABRIC_WC_SUCCESS && rules_is_read_or_atomic(wqe->opcode))
-        wc.byte_len = wqe->length;
+    struct hca_wc wc = completion_of_send(ctx->qp, wqe, status);
     cq_push(ctx->hca, ctx->qp->send_cq, &wc, ctx->qp->slot.id, ctx->qp->sq_tail, false);
 }
 
 void cq_push_recv(struct qp_context *ctx, const struct recv_wqe *recv, struct hca_wc *wc,
                   bool solicited)
 {
-    struct hca_wc full = wc_of(ctx, recv->wr_id, wc->status);
-    wc->wr_id = full.wr_id;
-    wc->context = full.context;
-    wc->qp = full.qp;
-    wc->qp_num = full.qp_num;
+    completion_name_receive(wc, ctx->qp, recv);
     uint32_t cq = context_recv_cq(ctx);
     if (cq) /* else it went with the shared queue of XRC, and so did the receive */
         cq_push(ctx->hca, cq, wc, ctx->qp->slot.id, ctx->qp->rq.tail, solicited);
@@ -118,6 +101,17 @@ enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t contex
     }
     out->id = cq->slot.id;
     return FABRIC_OK;
+}
+
+enum fabric_error hca_cq_resize(struct hca *hca, hca_cq handle, uint32_t depth)
+{
+    struct cq_state *cq = cq_of(hca, handle.id);
+    if (hca->state.device->removed)
+        return ERR_DEVICE_REMOVED;
+    bool fits = cq->tail - cq->head <= depth || PLANTED(hca_resized_too_small);
+    if (depth == 0 || depth > hca->profile->max_cqe || !fits || cq->overrun)
+        return ERR_INVALID_ARGUMENT;
+    return cq_ring_resize(&hca->state.arena, cq, depth) ? FABRIC_OK : ERR_RESOURCES_EXHAUSTED;
 }
 
 enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq handle)

@@ -77,6 +77,11 @@ struct hca *hca_create(struct net *net, const struct hca_init *init);
  * and keeps the attributes of its ports. */
 void hca_destroy(struct hca *hca);
 
+/* From now on what is posted here goes whole and at once where the message engine may carry it
+ * (message.h). Off at first: in virtual time packets are the truth. Not with discard_payload. */
+void hca_use_messages(struct hca *hca, bool use);
+uint64_t hca_messages(const struct hca *hca); /* how many it carried */
+
 const char *hca_name(const struct hca *hca);
 struct net_node *hca_node(const struct hca *hca);
 const struct hca_profile *hca_profile(const struct hca *hca);
@@ -171,6 +176,22 @@ enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64
 void hca_mr_give(struct hca *hca, hca_mr mr, uint32_t owner);
 /* No access through its key after it returned. invalid_argument while windows are bound to it. */
 enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr);
+enum hca_mr_change {                         /* values of ibv_rereg_mr_flags */
+                     HCA_MR_TRANSLATION = 1, /* addr, length, iova */
+                     HCA_MR_PD = 2,
+                     HCA_MR_ACCESS = 4,
+};
+struct hca_mr_new {
+    uint32_t changes; /* set of enum hca_mr_change: what else is here does not count */
+    hca_pd pd;
+    void *addr;
+    uint64_t length, iova;
+    uint32_t access;
+};
+/* The region as if it had been registered so, under the same keys (vol. 1, chapter 11.2.8.5); what
+ * is under way goes on only as far as it is allowed then. Errors, with nothing changed: those of
+ * hca_mr_register, and invalid_argument while windows are bound to it. */
+enum fabric_error hca_mr_reregister(struct hca *hca, hca_mr mr, const struct hca_mr_new *to);
 /* The iova of a host address under a local key; false when the key is not valid here or the address
  * is outside. For fronts whose programs name local memory by host addresses. */
 bool hca_mr_iova(const struct hca *hca, uint32_t lkey, const void *addr, uint64_t *iova);
@@ -241,6 +262,9 @@ struct hca_wc {
 enum fabric_error hca_cq_create(struct hca *hca, uint32_t depth, uint64_t context, hca_cq *out);
 /* invalid_argument while a queue pair uses it. Completions not polled are gone. */
 enum fabric_error hca_cq_destroy(struct hca *hca, hca_cq cq);
+/* Room for `depth` completions from now on; those in it stay. invalid_argument (too many of them,
+ * limits, overran), resources_exhausted. */
+enum fabric_error hca_cq_resize(struct hca *hca, hca_cq cq, uint32_t depth);
 /* Takes up to capacity completions, oldest first, and returns their number. */
 size_t hca_cq_poll(struct hca *hca, hca_cq cq, struct hca_wc *wcs, size_t capacity);
 
@@ -336,6 +360,8 @@ enum fabric_error hca_qp_modify(struct hca *hca, hca_qp qp, const struct hca_qp_
 uint32_t hca_qp_required_mask(enum hca_qp_type type, enum fabric_qp_state from,
                               enum fabric_qp_state to);
 enum fabric_error hca_qp_query(const struct hca *hca, hca_qp qp, struct hca_qp_info *out);
+/* What its events and completions name from now on. */
+void hca_qp_set_context(struct hca *hca, hca_qp qp, uint64_t context);
 /* A DCT lets go of its initiators, as a device does before such a queue pair is destroyed: the
  * receives that they had taken from the SRQ complete as WR_FLUSH_ERR. Nothing for other types. */
 void hca_dct_drain(struct hca *hca, hca_qp qp);
@@ -420,7 +446,10 @@ enum fabric_error hca_post_recv(struct hca *hca, hca_qp qp, const struct hca_rec
 /* Looks at what was posted to the queue pair: begins to send, or flushes. A doorbell for nothing,
  * or of a queue pair that is gone, is no mistake. */
 void hca_qp_doorbell(struct hca *hca, hca_qp qp);
-/* The same for every queue pair: when it is not known any more who rang. */
+/* Tells the program of a CQ for which somebody without a way to it put down that it is to be told
+ * (cq_state.tells). For nothing, or of one that is gone, it is no mistake. */
+void hca_cq_doorbell(struct hca *hca, hca_cq cq);
+/* The same for every queue pair and CQ: when it is not known any more who rang. */
 void hca_doorbells(struct hca *hca);
 
 enum fabric_error hca_srq_create(struct hca *hca, hca_pd pd, uint32_t max_wr, uint32_t max_sge,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric_sim/hca/keys.h"
 #include "src/fabric/planted.h"
 
 void *key_host(const struct key_state *key, uint64_t addr)
@@ -22,34 +23,13 @@ bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint
 bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,
                    uint32_t length, uint32_t access)
 {
-    const struct key_state *state = state_key(&ctx->hca->state, rkey);
-    if (!state || state->waits)
-        return false;
-    if (state->type == HCA_MW_TYPE_2 && state->qp != ctx->qp->slot.id &&
-        !PLANTED(hca_window_of_any_qp))
-        return false;
-    struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, pd, addr, length, access);
-}
-
-static const struct key_state *local_key(const struct qp_context *ctx, const struct hca_sge *sge,
-                                         uint32_t access)
-{
-    const struct key_state *state = state_key(&ctx->hca->state, sge->lkey);
-    if (!state || state->kind != KEY_MR)
-        return NULL;
-    struct rules_key key = {state->iova, state->length, state->pd, state->access};
-    return rules_key_allows(&key, context_pd(ctx), sge->addr, sge->length, access) ? state : NULL;
+    return keys_remote(&ctx->hca->state, ctx->qp, pd, rkey, addr, length, access) != NULL;
 }
 
 bool memory_local(const struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
                   uint32_t access)
 {
-    assert(count <= FABRIC_MAX_SGE);
-    for (uint32_t i = 0; i < count; i++)
-        if (sges[i].length && !local_key(ctx, &sges[i], access))
-            return false;
-    return true;
+    return keys_all_local(&ctx->hca->state, context_pd(ctx), sges, count, access);
 }
 
 bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t count,
@@ -64,7 +44,8 @@ bool memory_scatter(struct qp_context *ctx, const struct hca_sge *sges, uint32_t
         if (part > length)
             part = length;
         struct hca_sge piece = {sges[i].addr + offset, part, sges[i].lkey};
-        const struct key_state *key = local_key(ctx, &piece, HCA_ACCESS_LOCAL_WRITE);
+        const struct key_state *key =
+            keys_local(&ctx->hca->state, context_pd(ctx), &piece, HCA_ACCESS_LOCAL_WRITE);
         if (!key)
             return false;
         if (!memory_write(ctx, key, piece.addr, bytes, part))
@@ -175,6 +156,19 @@ enum fabric_error hca_pd_dealloc(struct hca *hca, hca_pd pd)
     return FABRIC_OK;
 }
 
+static enum fabric_error region_error(const struct hca *hca, uint64_t host, uint64_t length,
+                                      uint64_t iova, uint32_t access)
+{
+    uint32_t align = hca->profile->iova_align ? hca->profile->iova_align : 1;
+    if (length == 0 || iova + (length - 1) < iova || (host - iova) % align != 0)
+        return ERR_INVALID_ARGUMENT;
+    /* Chapter 10.6.3.1: remote writing and atomics need local writing. */
+    if ((access & (HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC)) &&
+        !(access & HCA_ACCESS_LOCAL_WRITE))
+        return ERR_INVALID_ARGUMENT;
+    return length > hca->profile->max_mr_size ? ERR_REGISTRATION_FAILED : FABRIC_OK;
+}
+
 enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64_t length,
                                   uint64_t iova, uint32_t access, uint64_t context, hca_mr *out,
                                   uint32_t *key)
@@ -184,16 +178,9 @@ enum fabric_error hca_mr_register(struct hca *hca, hca_pd pd, void *addr, uint64
     assert(domain);
     if (hca->state.device->removed)
         return ERR_DEVICE_REMOVED;
-    uint32_t align = hca->profile->iova_align ? hca->profile->iova_align : 1;
-    if (length == 0 || iova + (length - 1) < iova ||
-        ((uint64_t)(uintptr_t)addr - iova) % align != 0)
-        return ERR_INVALID_ARGUMENT;
-    /* Chapter 10.6.3.1: remote writing and atomics need local writing. */
-    if ((access & (HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC)) &&
-        !(access & HCA_ACCESS_LOCAL_WRITE))
-        return ERR_INVALID_ARGUMENT;
-    if (length > hca->profile->max_mr_size)
-        return ERR_REGISTRATION_FAILED;
+    enum fabric_error error = region_error(hca, (uint64_t)(uintptr_t)addr, length, iova, access);
+    if (error)
+        return error;
     struct key_state *state = key_take(hca, domain);
     if (!state)
         return ERR_RESOURCES_EXHAUSTED;
@@ -220,6 +207,42 @@ void hca_mr_give(struct hca *hca, hca_mr mr, uint32_t owner)
 {
     assert(owner && hca->reach);
     key_of(hca, mr.id, KEY_MR)->owner = owner;
+}
+
+static void change_domain(struct hca *hca, struct key_state *state, hca_pd pd)
+{
+    struct hca_arena *arena = &hca->state.arena;
+    struct pd_state *old = table_find(arena, &hca->state.device->pds, state->pd);
+    struct pd_state *new = table_find(arena, &hca->state.device->pds, pd.id);
+    assert(old && new && old->users > 0);
+    old->users--;
+    new->users++;
+    state->pd = pd.id;
+}
+
+enum fabric_error hca_mr_reregister(struct hca *hca, hca_mr mr, const struct hca_mr_new *to)
+{
+    struct key_state *state = key_of(hca, mr.id, KEY_MR);
+    bool moves = (to->changes & HCA_MR_TRANSLATION) != 0;
+    uint64_t host = moves ? (uint64_t)(uintptr_t)to->addr : state->host;
+    uint64_t length = moves ? to->length : state->length;
+    uint64_t iova = moves ? to->iova : state->iova;
+    uint32_t access = to->changes & HCA_MR_ACCESS ? to->access : state->access;
+    if (hca->state.device->removed)
+        return ERR_DEVICE_REMOVED;
+    enum fabric_error error = region_error(hca, host, length, iova, access);
+    bool bound = state->windows > 0 && !PLANTED(hca_changed_under_windows);
+    if (error || bound)
+        return error ? error : ERR_INVALID_ARGUMENT;
+    key_quiet(hca, state);
+    if (to->changes & HCA_MR_PD)
+        change_domain(hca, state, to->pd);
+    state->host = host;
+    state->length = length;
+    state->iova = iova;
+    if (!PLANTED(hca_access_kept))
+        state->access = access;
+    return FABRIC_OK;
 }
 
 enum fabric_error hca_mr_deregister(struct hca *hca, hca_mr mr)

@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fabric_sim/hca/header.h"
 #include "src/fabric/planted.h"
 
 #define LOOPBACK_DELAY 500 /* ns, a packet to a queue pair of the same port */
@@ -42,50 +43,10 @@ void packet_drop(struct hca *hca, struct packet *packet, const char *reason)
 
 /* ------------------------------------------------------------------ building */
 
-/* Bytes on the wire (chapters 5 and 7; RoCE v2 as its annex A17). */
-static uint16_t wire_bytes(const struct packet *packet, bool ethernet)
-{
-    const struct rules_opcode *op = rules_opcode(packet->opcode);
-    uint32_t bytes = 12 + (packet->payload_length + 3) / 4 * 4 + 4; /* BTH, payload, ICRC */
-    if (ethernet)
-        bytes += 14 + 40 + 8 + 4; /* Ethernet, IPv6, UDP, FCS */
-    else
-        bytes += 8 + (packet->is_global ? 40u : 0u) + 2; /* LRH, GRH, VCRC */
-    bytes += op->reth ? 16u : 0u;
-    bytes += op->aeth ? 4u : 0u;
-    bytes += op->imm || op->ieth ? 4u : 0u;
-    bytes += op->atomic_eth ? 28u : 0u;
-    bytes += op->atomic_ack_eth ? 8u : 0u;
-    bytes += (packet->opcode & 0xe0) == BTH_UD ? 8u : 0u;
-    bytes += (packet->opcode & 0xe0) == BTH_DC ? 16u : 0u;
-    bytes += (packet->opcode & 0xe0) == BTH_XRC && op->kind != RULES_RESPONSE ? 4u : 0u;
-    assert(bytes <= UINT16_MAX);
-    return (uint16_t)bytes;
-}
-
 void packet_finish(const struct hca_port *port, struct packet *packet)
 {
-    packet->wire_bytes = wire_bytes(packet, port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET);
-}
-
-static void put_addresses(const struct hca_port *port, const struct fabric_av *av,
-                          struct packet *packet)
-{
-    const struct port_info *info = port->info;
-    packet->sl = av->sl;
-    packet->is_global = av->is_global;
-    if (info->link_layer != FABRIC_LINK_LAYER_ETHERNET) {
-        uint16_t mask = (uint16_t)((1u << info->lmc) - 1);
-        packet->dlid = av->dlid;
-        packet->slid = (uint16_t)((info->lid & ~mask) | (av->src_path_bits & mask));
-    }
-    if (!av->is_global)
-        return;
-    packet->sgid = info->gids[av->grh.sgid_index].gid;
-    packet->dgid = av->grh.dgid;
-    packet->hop_limit = av->grh.hop_limit;
-    packet->traffic_class = av->grh.traffic_class;
-    packet->flow_label = av->grh.flow_label;
+    packet->wire_bytes =
+        header_wire_bytes(packet, port->info->link_layer == FABRIC_LINK_LAYER_ETHERNET);
 }
 
 /* Attributes of the port are read for each packet, so that a change acts at once. */
@@ -94,14 +55,7 @@ struct packet *context_packet(struct qp_context *ctx, uint8_t operation, uint32_
     struct hca *hca = ctx->hca;
     struct hca_port *port = port_of(hca, ctx->path->port_num);
     struct packet *packet = net_alloc(hca->net);
-    put_addresses(port, &ctx->path->av, packet);
-    packet->opcode = (uint8_t)(ctx->path->transport | operation);
-    packet->pkey = port->info->pkeys[ctx->qp->attr.pkey_index];
-    packet->dest_qp = ctx->path->dest_qp;
-    packet->psn = psn;
-    if (ctx->path->transport == BTH_RC || ctx->path->transport == BTH_UC)
-        return packet;
-    packet->src_qp = ctx->qp->qp_num;
+    header_fill(packet, port->info, ctx->qp, ctx->path, operation, psn);
     if (ctx->path->transport == BTH_DC) {
         packet->dc_key = ctx->req->dc_key;
         packet->qkey = (uint32_t)(ctx->dcr ? ctx->dcr->connection : ctx->req->connection);
@@ -141,16 +95,6 @@ static void loop_back(struct hca_port *port, struct packet *packet)
         port->loop = sim_at(port->hca->sim, packet->waiting_since, loop_due, port, 0);
 }
 
-static bool is_own(const struct hca_port *port, const struct packet *packet)
-{
-    const struct port_info *info = port->info;
-    if (info->state != FABRIC_PORT_ACTIVE)
-        return false;
-    if (info->link_layer == FABRIC_LINK_LAYER_ETHERNET)
-        return memcmp(&packet->sgid, &packet->dgid, sizeof(packet->dgid)) == 0;
-    return packet->dlid < 0xc000 && rules_dlid(info, packet->dlid) && !PLANTED(hca_dlid_unchecked);
-}
-
 /* With its lane chosen. False: no credit; the packet stays the caller's. */
 static bool port_resend(struct hca_port *port, struct packet *packet)
 {
@@ -175,7 +119,7 @@ static bool port_send(struct hca_port *port, struct packet *packet)
         packet_drop(hca, packet, "SL not mapped");
         return true;
     }
-    if (is_own(port, packet)) {
+    if (header_loops_back(port->info, packet)) {
         if (sim_trace_on(hca->sim))
             packet_trace(hca, "tx", packet, "loopback");
         loop_back(port, packet);

@@ -23,7 +23,9 @@ enum fabric_error hca_post_send(struct hca *hca, hca_qp handle, const struct hca
 {
     struct qp_state *qp = qp_find(hca, handle);
     enum fabric_error error = queue_post_send(&hca->state, qp, wr);
-    if (!error)
+    if (!error && hca->use_messages)
+        message_run_local(context_of(hca, qp));
+    if (!error && queue_send_rings(qp))
         look_at_sends(hca, qp);
     return error;
 }
@@ -53,8 +55,28 @@ void hca_qp_doorbell(struct hca *hca, hca_qp handle)
         doorbell(hca, qp);
 }
 
+static void tell(struct hca *hca, struct cq_state *cq)
+{
+    bool tells = cq->tells && !PLANTED(hca_cq_doorbell_unheard);
+    cq->tells = false;
+    if (tells && hca->notify.asked)
+        hca->notify.asked(hca->notify.context, hca, cq->context);
+}
+
+void hca_cq_doorbell(struct hca *hca, hca_cq handle)
+{
+    struct cq_state *cq = table_find(&hca->state.arena, &hca->state.device->cqs, handle.id);
+    if (cq)
+        tell(hca, cq);
+}
+
 void hca_doorbells(struct hca *hca)
 {
+    for (uint32_t i = 0; i < hca->state.device->cqs.used; i++) {
+        struct cq_state *cq = table_at(&hca->state.arena, &hca->state.device->cqs, i);
+        if (cq->slot.id)
+            tell(hca, cq);
+    }
     for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
         struct qp_state *qp = table_at(&hca->state.arena, &hca->state.device->qps, i);
         if (qp->slot.id)

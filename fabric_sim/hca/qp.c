@@ -366,6 +366,12 @@ void hca_dct_drain(struct hca *hca, hca_qp handle)
     dc_drop_all(ctx);
 }
 
+void hca_qp_set_context(struct hca *hca, hca_qp handle, uint64_t context)
+{
+    assert(hca);
+    qp_find(hca, handle)->context = context;
+}
+
 void hca_qp_destroy(struct hca *hca, hca_qp handle)
 {
     struct qp_state *qp = qp_find(hca, handle);

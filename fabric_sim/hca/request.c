@@ -8,15 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric_sim/hca/header.h"
 #include "src/fabric/planted.h"
-
-static uint32_t psn_span(const struct qp_context *ctx, const struct send_wqe *wqe)
-{
-    if (wqe->opcode == HCA_WR_ATOMIC_CMP_AND_SWP || wqe->opcode == HCA_WR_ATOMIC_FETCH_AND_ADD)
-        return 1;
-    return rules_packet_count(wqe->length,
-                              ctx->path->mtu); /* a READ takes those of its responses */
-}
 
 /* Several entries go into one buffer, so that a packet refers to one stretch of memory. */
 static bool gather(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
@@ -72,7 +65,8 @@ bool request_prepare(struct qp_context *ctx, struct send_wqe *wqe, struct send_s
     wqe->start_psn = wqe->first_psn = req->next_psn;
     if (ctx->qp->type == HCA_QP_DCI && !req->connected)
         wqe->first_psn = rules_psn_add(wqe->first_psn, 1); /* one for the connect */
-    wqe->last_psn = rules_psn_add(wqe->first_psn, psn_span(ctx, wqe) - 1);
+    wqe->last_psn =
+        rules_psn_add(wqe->first_psn, rules_psn_span(wqe->opcode, wqe->length, ctx->path->mtu) - 1);
     req->next_psn = rules_psn_add(wqe->last_psn, 1);
     req->tx_psn = wqe->start_psn;
     wqe->started = true;
@@ -109,26 +103,12 @@ static struct packet *build_atomic(struct qp_context *ctx, const struct send_wqe
     return packet;
 }
 
-static uint8_t message_operation(const struct send_wqe *wqe, bool first, bool last)
-{
-    bool write = wqe->opcode == HCA_WR_RDMA_WRITE || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
-    bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM || wqe->opcode == HCA_WR_RDMA_WRITE_WITH_IMM;
-    uint8_t base = write ? BTH_WRITE_FIRST : BTH_SEND_FIRST;
-    if (wqe->opcode == HCA_WR_SEND_WITH_INV && last)
-        return first ? BTH_SEND_ONLY_INV : BTH_SEND_LAST_INV;
-    if (first && last)
-        return (uint8_t)(base + (imm ? 5 : 4));
-    if (first)
-        return base;
-    return (uint8_t)(base + (last ? (imm ? 3 : 2) : 1));
-}
-
 static struct packet *build_message(struct qp_context *ctx, const struct send_wqe *wqe,
                                     const struct send_slot *slot, uint32_t psn)
 {
     uint32_t offset = (uint32_t)rules_psn_diff(psn, wqe->first_psn) * ctx->path->mtu;
     bool last = psn == wqe->last_psn;
-    uint8_t operation = message_operation(wqe, psn == wqe->first_psn, last);
+    uint8_t operation = header_operation(wqe->opcode, psn == wqe->first_psn, last);
     struct packet *packet = context_packet(ctx, operation, psn);
     uint32_t left = wqe->length - offset;
     packet->payload_length = left < ctx->path->mtu ? left : ctx->path->mtu;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric_sim/hca/completion.h"
 #include "src/fabric/planted.h"
 
 #define PSN_WINDOW 0x400000 /* unacknowledged at most: far inside half of the PSN space */
@@ -154,7 +155,8 @@ struct packet *requester_next(struct qp_context *ctx)
         return idle ? dc_disconnect(ctx) : NULL;
     }
     struct packet *disconnect = NULL;
-    if (!wqe_at(ctx, req->tx)->started && !start(ctx, &disconnect))
+    bool begins = !wqe_at(ctx, req->tx)->started;
+    if (begins && (message_turn(ctx) || !start(ctx, &disconnect)))
         return disconnect;
     struct packet *packet = request_build(ctx);
     if (packet->ack_request)
@@ -187,8 +189,7 @@ void requester_complete(struct qp_context *ctx, enum fabric_wc_status status)
     }
     send_slot_release(ctx->hca, slot);
     qp->sq_tail++;
-    bool unsignaled = !qp->sq_sig_all && !(wqe->flags & HCA_SEND_SIGNALED);
-    if (status == FABRIC_WC_SUCCESS && unsignaled && !PLANTED(hca_unsignaled_completes))
+    if (status == FABRIC_WC_SUCCESS && !completion_is_signaled(qp, wqe))
         return;
     cq_push_send(ctx, wqe, status);
 }

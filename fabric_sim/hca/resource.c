@@ -10,13 +10,11 @@
 
 #include "src/fabric/planted.h"
 
-/* How many may be unanswered. Only a limit: the attribute may change while some are in use. */
 static uint32_t resource_limit(const struct qp_context *ctx)
 {
-    if ((ctx->qp->type == HCA_QP_RC || ctx->qp->type == HCA_QP_XRC_TGT) &&
-        hca_has(ctx->hca, FABRIC_CAP_RD_ATOMIC))
-        return ctx->qp->attr.max_dest_rd_atomic;
-    return ctx->hca->profile->max_rd_atomic;
+    return rules_responder_depth(ctx->qp->type, ctx->hca->state.device->caps,
+                                 ctx->qp->attr.max_dest_rd_atomic,
+                                 ctx->hca->profile->max_rd_atomic);
 }
 
 static struct resource *resource_at(struct qp_context *ctx, uint32_t counter)

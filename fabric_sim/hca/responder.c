@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fabric_sim/hca/completion.h"
 #include "src/fabric/planted.h"
 
 void responder_reset(struct qp_context *ctx)
@@ -130,15 +131,8 @@ static void recv_error(struct qp_context *ctx, enum fabric_wc_status status, enu
 void responder_complete_recv(struct qp_context *ctx, const struct packet *packet, bool write)
 {
     struct responder *rsp = ctx->rsp;
-    struct hca_wc wc = {.status = FABRIC_WC_SUCCESS,
-                        .opcode = write ? HCA_WC_RECV_RDMA_WITH_IMM : HCA_WC_RECV,
-                        .byte_len = write ? rsp->write_length : rsp->recv_offset,
-                        .with_imm = rules_opcode(packet->opcode)->imm,
-                        .with_inv = rules_opcode(packet->opcode)->ieth,
-                        .src_qp = packet->src_qp,
-                        .slid = packet->slid,
-                        .sl = packet->sl};
-    wc.imm = wc.with_imm ? packet->imm : wc.with_inv ? packet->rkey : 0;
+    struct hca_wc wc =
+        completion_of_message(packet, write, write ? rsp->write_length : rsp->recv_offset);
     rsp->has_recv = false;
     cq_push_recv(ctx, &rsp->recv, &wc, packet->solicited);
 }

@@ -216,6 +216,23 @@ bool cq_ring_init(struct hca_arena *arena, struct cq_state *cq, uint32_t depth)
     return cq->ring != 0;
 }
 
+bool cq_ring_resize(struct hca_arena *arena, struct cq_state *cq, uint32_t depth)
+{
+    struct cq_state fresh = {.ring = 0};
+    assert(cq->tail - cq->head <= depth);
+    if (!cq_ring_init(arena, &fresh, depth))
+        return false;
+    const struct cqe *from = hca_arena_at(arena, cq->ring);
+    struct cqe *to = hca_arena_at(arena, fresh.ring);
+    for (uint32_t i = cq->head; i != cq->tail && !PLANTED(hca_resizing_forgets); i++)
+        to[i & (fresh.depth - 1)] = from[i & (cq->depth - 1)];
+    cq_ring_drop(arena, cq);
+    cq->ring = fresh.ring;
+    cq->depth = fresh.depth;
+    cq->limit = fresh.limit;
+    return true;
+}
+
 void cq_ring_drop(struct hca_arena *arena, struct cq_state *cq)
 {
     hca_arena_drop(arena, cq->ring, (uint64_t)cq->depth * sizeof(struct cqe));

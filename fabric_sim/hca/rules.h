@@ -54,6 +54,8 @@ static inline uint32_t rules_psn_add(uint32_t psn, uint32_t n)
     return (psn + n) & RULES_PSN_MASK;
 }
 uint32_t rules_packet_count(uint64_t length, uint32_t mtu); /* 1 for an empty message */
+/* PSNs that a request takes: of its packets, or of the responses to a READ. */
+uint32_t rules_psn_span(enum hca_wr_opcode opcode, uint64_t length, uint32_t mtu);
 
 /* ---- what arrives (chapter 9.6) */
 bool rules_pkey(uint16_t local, uint16_t packet);   /* chapters 9.6.1.2.3, 10.9.3 */
@@ -110,6 +112,12 @@ uint32_t rules_remote_access(enum rules_kind kind);
 
 /* ---- atomics (chapter 9.4.5) */
 uint64_t rules_atomic(uint8_t bth_operation, uint64_t value, uint64_t compare, uint64_t swap_add);
+
+/* How many READs and atomics a responder may have unanswered (chapter 9.4.1): as the queue pair's
+ * attribute says where the device holds to it, else as many as the device can. Only a limit: the
+ * attribute may change while some are in use. */
+uint32_t rules_responder_depth(enum hca_qp_type type, fabric_caps caps, uint8_t max_dest_rd_atomic,
+                               uint8_t device_max);
 
 /* ---- acknowledgement syndromes (chapter 9.7.5.2, tables 43 to 46) */
 #define RULES_ACK 0x1fu /* bits 4..0: no end-to-end credits are kept */

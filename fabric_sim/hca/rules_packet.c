@@ -85,6 +85,12 @@ uint32_t rules_packet_count(uint64_t length, uint32_t mtu)
     return (uint32_t)count;
 }
 
+uint32_t rules_psn_span(enum hca_wr_opcode opcode, uint64_t length, uint32_t mtu)
+{
+    bool atomic = rules_is_read_or_atomic(opcode) && opcode != HCA_WR_RDMA_READ;
+    return atomic ? 1 : rules_packet_count(length, mtu);
+}
+
 bool rules_pkey(uint16_t local, uint16_t packet)
 {
     if (PLANTED(hca_pkey_limited_pair))

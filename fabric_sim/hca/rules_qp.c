@@ -339,6 +339,13 @@ bool rules_is_read_or_atomic(enum hca_wr_opcode opcode)
            opcode == HCA_WR_ATOMIC_FETCH_AND_ADD;
 }
 
+uint32_t rules_responder_depth(enum hca_qp_type type, fabric_caps caps, uint8_t max_dest_rd_atomic,
+                               uint8_t device_max)
+{
+    bool holds = (type == HCA_QP_RC || type == HCA_QP_XRC_TGT) && (caps & FABRIC_CAP_RD_ATOMIC);
+    return holds ? max_dest_rd_atomic : device_max;
+}
+
 enum fabric_qp_state rules_error_state(enum hca_qp_type type)
 {
     return type == HCA_QP_UD || type == HCA_QP_UC ? FABRIC_QPS_SQE : FABRIC_QPS_ERR;

@@ -105,6 +105,7 @@ struct cq_state {
     uint32_t users;
     bool overrun;
     uint8_t armed; /* enum cq_armed */
+    bool tells;    /* its program asked, and is still to be told (hca_cq_doorbell) */
     uint64_t context;
 };
 
@@ -395,6 +396,8 @@ struct hca_sge *send_wqe_sges(struct send_wqe *wqe);
 uint8_t *send_wqe_inline(const struct qp_state *qp, struct send_wqe *wqe);
 
 bool cq_ring_init(struct hca_arena *arena, struct cq_state *cq, uint32_t depth);
+/* A new ring with the same completions; false, with the old one, when the arena is full. */
+bool cq_ring_resize(struct hca_arena *arena, struct cq_state *cq, uint32_t depth);
 void cq_ring_drop(struct hca_arena *arena, struct cq_state *cq);
 /* False when the CQ overran, now or before: the completion is lost. `qp` is the handle whose posts
  * up to `release` are no longer outstanding once the completion was polled. */

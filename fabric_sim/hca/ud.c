@@ -8,25 +8,23 @@
 #include <assert.h>
 #include <string.h>
 
+#include "fabric_sim/hca/completion.h"
+#include "fabric_sim/hca/header.h"
 #include "src/fabric/planted.h"
-
-#define GRH_BYTES 40
 
 static struct packet *build(struct qp_context *ctx, struct send_wqe *wqe, struct send_slot *slot)
 {
     struct requester *req = ctx->req;
-    bool imm = wqe->opcode == HCA_WR_SEND_WITH_IMM;
     ctx->path->av = wqe->av;
     ctx->path->dest_qp = wqe->dest_qp;
     struct packet *packet =
-        context_packet(ctx, imm ? BTH_SEND_ONLY_IMM : BTH_SEND_ONLY, wqe->first_psn);
+        context_packet(ctx, header_operation(wqe->opcode, true, true), wqe->first_psn);
     packet->payload_length = wqe->length;
     if (wqe->length)
         packet->payload = payload_ref(slot->payload);
     packet->imm = wqe->imm;
     packet->solicited = (wqe->flags & HCA_SEND_SOLICITED) != 0;
-    /* Chapter 10.2.5: with the top bit set the queue pair's own Q_Key is used. */
-    packet->qkey = wqe->qkey & 0x80000000u ? ctx->qp->attr.qkey : wqe->qkey;
+    packet->qkey = header_qkey(ctx->qp, wqe->qkey);
     packet_finish(port_of(ctx->hca, ctx->path->port_num), packet);
     req->una_psn = req->sent_psn = req->next_psn;
     return packet;
@@ -56,27 +54,10 @@ struct packet *ud_next(struct qp_context *ctx)
     return packet;
 }
 
-/* The GRH as it was on the wire stands before the data (chapter 11.4.1.2); without one the bytes
- * are left as they are. */
-static void make_grh(const struct packet *packet, uint8_t out[GRH_BYTES])
-{
-    uint32_t head = 6u << 28 | (uint32_t)packet->traffic_class << 20 | packet->flow_label;
-    uint32_t length = packet->payload_length;
-    memset(out, 0, GRH_BYTES);
-    for (int i = 0; i < 4; i++)
-        out[i] = (uint8_t)(head >> (24 - 8 * i));
-    out[4] = (uint8_t)(length >> 8);
-    out[5] = (uint8_t)length;
-    out[6] = 0x1b; /* IBA transport */
-    out[7] = packet->hop_limit;
-    memcpy(out + 8, packet->sgid.raw, 16);
-    memcpy(out + 24, packet->dgid.raw, 16);
-}
-
 static bool store(struct qp_context *ctx, const struct recv_wqe *recv, const struct packet *packet)
 {
     uint8_t grh[GRH_BYTES];
-    make_grh(packet, grh);
+    header_grh(packet, grh);
     if (packet->is_global && !memory_scatter(ctx, recv->sges, recv->sge_count, 0, grh, GRH_BYTES))
         return false;
     uint32_t at = PLANTED(hca_ud_no_grh_room) ? 0 : GRH_BYTES;
@@ -89,7 +70,6 @@ static bool store(struct qp_context *ctx, const struct recv_wqe *recv, const str
 void ud_receive(struct qp_context *ctx, struct hca_port *port, struct packet *packet)
 {
     struct hca *hca = ctx->hca;
-    bool multicast = packet->dest_qp == 0xffffff;
     if (packet->qkey != ctx->qp->attr.qkey && !PLANTED(hca_qkey_unchecked)) {
         port->info->counters.bad_qkey++; /* chapter 9.8.3.2 */
         event_trap(port, 258, packet, packet->qkey);
@@ -102,18 +82,9 @@ void ud_receive(struct qp_context *ctx, struct hca_port *port, struct packet *pa
         return;
     }
     bool stored = store(ctx, &recv, packet);
-    struct hca_wc wc = {.status = stored ? FABRIC_WC_SUCCESS : FABRIC_WC_LOC_PROT_ERR,
-                        .opcode = HCA_WC_RECV,
-                        .byte_len = packet->payload_length + GRH_BYTES,
-                        .with_imm = rules_opcode(packet->opcode)->imm,
-                        .imm = packet->imm,
-                        .src_qp = packet->src_qp,
-                        .slid = packet->slid,
-                        .sl = packet->sl,
-                        .pkey_index = ctx->qp->attr.pkey_index,
-                        .with_grh = packet->is_global};
-    if (!multicast)
-        wc.dlid_path_bits = (uint8_t)(packet->dlid & ((1u << port->info->lmc) - 1));
+    struct hca_wc wc = completion_of_datagram(ctx->qp, port->info, packet);
+    if (!stored)
+        wc.status = FABRIC_WC_LOC_PROT_ERR;
     cq_push_recv(ctx, &recv, &wc, packet->solicited);
     if (!stored)
         qp_enter_error(ctx);

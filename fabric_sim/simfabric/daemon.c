@@ -20,9 +20,10 @@
 #include "src/fabric/planted.h"
 
 #define SECOND UINT64_C(1000000000)
-#define RETRY UINT64_C(1000000) /* ns until a full event pipe is tried again */
-#define LOOK UINT64_C(1000000)  /* ns that a tree is behind its ports, at most */
-#define READY 64                /* descriptors of one turn */
+#define RETRY UINT64_C(1000000)           /* ns until a full event pipe is tried again */
+#define LOOK UINT64_C(1000000)            /* ns that a tree is behind its ports, at most */
+#define COUNTERS_LOOK UINT64_C(250000000) /* ns that its counters are behind, about */
+#define READY 64                          /* descriptors of one turn */
 
 uint64_t daemon_now(const struct daemon *daemon)
 {
@@ -33,7 +34,8 @@ uint64_t daemon_now(const struct daemon *daemon)
 
 /* ------------------------------------------------------------------ trees */
 
-static bool render(struct daemon *daemon, size_t index)
+/* `counts`: also what the counters say, which change with every packet. */
+static bool render(struct daemon *daemon, size_t index, bool counts)
 {
     assert(index < sim_host_count(sim_testbed_world(daemon->service->tb)));
     const struct sim_host *host = sim_host_at(sim_testbed_world(daemon->service->tb), index);
@@ -41,11 +43,15 @@ static bool render(struct daemon *daemon, size_t index)
     struct sysfs_view view;
     struct sysfs_device *devices = sim_host_sysfs(host, &view);
     uint64_t state = tree_state(&view);
+    uint64_t counters = counts ? tree_counters(&view) : daemon->counted[index];
     bool done = true;
-    if (state != daemon->shown[index])
+    if (counts)
+        daemon->settled = counters == daemon->counted[index] ? daemon->settled + 1 : 0;
+    if (state != daemon->shown[index] || counters != daemon->counted[index])
         done = instance_tree(daemon->instance, view.node, folder, sizeof(folder)) &&
                tree_render(&view, folder);
     daemon->shown[index] = state;
+    daemon->counted[index] = counters;
     free(devices);
     return done;
 }
@@ -55,8 +61,26 @@ static bool render_all(struct daemon *daemon)
     size_t count = sim_host_count(sim_testbed_world(daemon->service->tb));
     bool done = true;
     for (size_t i = 0; i < count; i++)
-        done = render(daemon, i) && done;
+        done = render(daemon, i, false) && done;
     return done;
+}
+
+/* ns between two looks at counters: one host after the other, so that no turn takes long. */
+static uint64_t counters_pause(const struct daemon *daemon)
+{
+    size_t count = sim_host_count(sim_testbed_world(daemon->service->tb));
+    return daemon->settled < count ? COUNTERS_LOOK / count : UINT64_MAX;
+}
+
+static void render_counters(struct daemon *daemon, uint64_t now)
+{
+    size_t count = sim_host_count(sim_testbed_world(daemon->service->tb));
+    assert(count > 0);
+    if (now - daemon->counters_looked < COUNTERS_LOOK / count || PLANTED(simfabric_counters_stay))
+        return;
+    daemon->counters_looked = now;
+    daemon->next_counted = (daemon->next_counted + 1) % count;
+    (void)render(daemon, daemon->next_counted, true);
 }
 
 static bool make_folders(struct daemon *daemon)
@@ -160,6 +184,9 @@ static void serve(struct daemon *daemon, struct service_client *client)
         let_go(daemon, client);
         return;
     }
+    /* What programs posted before is done first, as far as it is due. */
+    for (int i = 0; i < 2; i++)
+        (void)service_run(daemon->service, daemon_now(daemon));
     service_request(daemon->service, client, bytes, (size_t)length, &out);
     bool answered = answer(client->socket, &out);
     for (size_t i = 0; i < out.fd_count; i++) {
@@ -207,7 +234,8 @@ bool daemon_begin(struct daemon *daemon, struct service *service, const struct i
         .service = service, .instance = instance, .epoll = -1, .listener = -1, .signals = -1};
     size_t hosts = sim_host_count(sim_testbed_world(service->tb));
     daemon->shown = calloc(hosts + 1, sizeof(*daemon->shown));
-    assert(daemon->shown);
+    daemon->counted = calloc(hosts + 1, sizeof(*daemon->counted));
+    assert(daemon->shown && daemon->counted);
     const char *what = "the trees of the nodes";
     bool done = make_folders(daemon) && render_all(daemon);
     if (done) {
@@ -244,7 +272,8 @@ void daemon_end(struct daemon *daemon)
     if (daemon->epoll >= 0)
         close(daemon->epoll);
     free(daemon->shown);
-    daemon->shown = NULL;
+    free(daemon->counted);
+    daemon->shown = daemon->counted = NULL;
 }
 
 bool daemon_watch_input(struct daemon *daemon)
@@ -258,6 +287,8 @@ static void look_at_input(struct daemon *daemon)
 {
     char ignored[256];
     ssize_t length = read(STDIN_FILENO, ignored, sizeof(ignored));
+    if (PLANTED(simfabric_outlives_its_starter))
+        return;
     daemon->stop = length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN);
 }
 
@@ -284,7 +315,20 @@ static uint64_t pause_of(struct daemon *daemon, bool more)
     uint64_t next = service_next(daemon->service, true);
     uint64_t now = daemon_now(daemon);
     uint64_t pause = next == UINT64_MAX ? 3600 * SECOND : next > now ? next - now : 0;
+    uint64_t counters = counters_pause(daemon);
+    pause = pause < counters ? pause : counters;
     return daemon->service->stuck && pause > RETRY ? RETRY : pause;
+}
+
+/* The trees of a large fabric that comes up take at most half of the time: programs and packets
+ * wait meanwhile. */
+static void look(struct daemon *daemon, uint64_t now)
+{
+    assert(daemon->shown && daemon->counted);
+    (void)render_all(daemon); /* what could not be written is tried when it changes again */
+    render_counters(daemon, now);
+    uint64_t end = daemon_now(daemon), took = end - now;
+    daemon->look_at = end + (took > LOOK ? took : LOOK);
 }
 
 void daemon_run(struct daemon *daemon, bool (*until)(void *context), void *context)
@@ -295,13 +339,13 @@ void daemon_run(struct daemon *daemon, bool (*until)(void *context), void *conte
         uint64_t now = daemon_now(daemon);
         bool more = service_run(daemon->service, now);
         uint64_t pause = pause_of(daemon, more);
-        if (pause > LOOK || now - daemon->looked > LOOK) {
-            daemon->looked = now;
-            (void)render_all(daemon); /* what could not be written is tried when it changes again */
-        }
+        if (pause > LOOK || now >= daemon->look_at)
+            look(daemon, now);
         const struct timespec wait = {.tv_sec = (time_t)(pause / SECOND),
                                       .tv_nsec = (long)(pause % SECOND)};
         int count = epoll_pwait2(daemon->epoll, ready, READY, &wait, NULL);
+        if (count > 0)
+            daemon->settled = 0;
         for (int i = 0; i < count; i++)
             handle(daemon, ready[i].data.ptr);
     }

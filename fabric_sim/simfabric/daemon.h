@@ -13,10 +13,14 @@ struct daemon {
     struct service *service;
     const struct instance *instance;
     int epoll, listener, signals;
-    uint64_t start;  /* of the world, on the clock CLOCK_MONOTONIC; ns */
-    uint64_t *shown; /* by host: what its tree shows, as tree_state says it */
-    uint64_t looked; /* when the trees were last compared with the ports */
-    bool crowded;    /* no descriptor for another client: nobody is let in for now */
+    uint64_t start;    /* of the world, on the clock CLOCK_MONOTONIC; ns */
+    uint64_t *shown;   /* by host: what its tree shows, as tree_state says it */
+    uint64_t look_at;  /* when the trees are compared with the ports again */
+    uint64_t *counted; /* by host: the counters that its tree shows, as tree_counters says it */
+    uint64_t counters_looked;
+    size_t settled;      /* hosts in a row whose trees showed their counters already */
+    size_t next_counted; /* the host whose counters are compared next */
+    bool crowded;        /* no descriptor for another client: nobody is let in for now */
     bool stop;
 };
 

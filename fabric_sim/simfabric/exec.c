@@ -7,6 +7,7 @@
  * There is no process in between: signals and the exit status are the program's own.
  */
 #include <assert.h>
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -113,6 +114,19 @@ static bool is_plugin(const char *plugin)
 
 /* ------------------------------------------------------------------ programs that cannot */
 
+/* libibverbs would pass over the plug-in without a word: it looks for one of its own number.
+ * Programs that bring another libibverbs are none of this. */
+static void tell_abi(void)
+{
+    void *library = dlopen("libibverbs.so.1", RTLD_LAZY | RTLD_LOCAL);
+    if (library && !dlsym(library, "verbs_register_driver_34"))
+        simfabric_complain(ERR_UNSUPPORTED_VERSION,
+                           "libibverbs here has another private ABI than 34 (rdma-core 39 to 56), "
+                           "which the verbs plug-in is for: programs will find no device");
+    if (library)
+        dlclose(library);
+}
+
 /* Whether a 64-bit ELF program names the loader that would load the plug-in's libibverbs. */
 static bool has_loader(int fd, const Elf64_Ehdr *head)
 {
@@ -187,6 +201,7 @@ int simfabric_exec(const struct instance *instance, const char *node, const char
     snprintf(folder, sizeof(folder), "%s/nodes/%.64s", instance->folder, node);
     if (!named || !is_fabric_and_node(instance, node, tree) || !is_plugin(plugin))
         return SIMFABRIC_EXEC_FAILED;
+    tell_abi();
     const char *what = view_enter(instance_runner(instance), tree, folder);
     if (!what && (!set_environment(instance, node, tree, plugin) ||
                   !(PLANTED(simfabric_kernel_asked) || hide_kernel_devices())))

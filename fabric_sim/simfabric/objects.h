@@ -22,6 +22,7 @@ enum object_kind {
     OBJECT_MW,
     OBJECT_MR,
     OBJECT_PD,
+    OBJECT_XRCD,
     OBJECT_CHANNEL,
     OBJECT_KINDS
 };
@@ -34,6 +35,10 @@ struct object {
     uint64_t cookie;
     uint32_t channel;     /* handle, of a CQ; 0: none */
     struct outbox outbox; /* of a channel */
+    uint32_t xrcd;        /* handle of the domain that it is in; 0: none */
+    uint32_t users;       /* of a domain: what is in it by this handle */
+    bool of_file;         /* a domain that others may open by the same file: */
+    uint64_t file[2];     /* its device and inode */
 };
 
 struct objects { /* zero is empty */

@@ -50,6 +50,14 @@ static bool is_access(uint32_t access)
     return (access & ~known) == 0;
 }
 
+static bool is_mr_change(const struct protocol_request *request)
+{
+    const uint32_t known = HCA_MR_TRANSLATION | HCA_MR_PD | HCA_MR_ACCESS;
+    uint32_t changes = request->u.mr.changes;
+    return changes != 0 && (changes & ~known) == 0 && is_access(request->u.mr.access) &&
+           (request->u.mr.addr != 0 || !(changes & HCA_MR_TRANSLATION));
+}
+
 static bool holds_values(const struct protocol_request *request)
 {
     switch (request->op) {
@@ -61,8 +69,13 @@ static bool holds_values(const struct protocol_request *request)
         return has_end(request->u.ask.node) && ENDS(request->u.ask.query);
     case PROTOCOL_QUERY_PORT:
         return request->u.port < 256;
+    case PROTOCOL_ROUTE:
+        return request->u.route.port < 256 && request->u.route.dlid < 65536 &&
+               request->u.route.sl < 16;
     case PROTOCOL_REG_MR:
         return is_access(request->u.mr.access) && request->u.mr.addr != 0;
+    case PROTOCOL_REREG_MR:
+        return is_mr_change(request);
     case PROTOCOL_ALLOC_MW:
         return request->u.mw.type == HCA_MW_TYPE_1 || request->u.mw.type == HCA_MW_TYPE_2;
     case PROTOCOL_CREATE_CHANNEL:
@@ -71,6 +84,10 @@ static bool holds_values(const struct protocol_request *request)
         return request->u.srq.max_sge <= FABRIC_MAX_SGE;
     case PROTOCOL_CREATE_QP:
         return request->u.qp.type <= HCA_QP_DCT && request->u.qp.sq_sig_all <= 1;
+    case PROTOCOL_OPEN_XRCD:
+        return request->u.xrcd.by_file <= 1;
+    case PROTOCOL_OPEN_QP:
+        return request->u.open_qp.qp_num < 1u << 24;
     case PROTOCOL_MODIFY_QP:
         return is_attr(&request->u.modify.attr, request->u.modify.mask);
     case PROTOCOL_CREATE_AH:

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROTOCOL_MAGIC 0x73666202u /* changes with every structure here; the last byte counts */
+#define PROTOCOL_MAGIC 0x73666213u /* changes with every structure here; the last byte counts */
 #define PROTOCOL_NAME 64           /* names with their final NUL, as FABRIC_NAME_MAX */
 #define PROTOCOL_FDS 3             /* file descriptors of one reply, at most */
 
@@ -27,22 +27,30 @@
     X(UNDO)            /* every fault is taken back */                                             \
     X(ASK)             /* ask */                                                                   \
     X(QUERY_DEVICE)    /* */                                                                       \
+    X(QUERY_CLOCK)     /* */                                                                       \
     X(QUERY_PORT)      /* port */                                                                  \
+    X(ROUTE)           /* route; fd: the arena of the device there */                              \
+    X(OWNER)           /* handle: an owner of memory; fd: its process */                           \
     X(ALLOC_PD)        /* */                                                                       \
     X(DEALLOC_PD)      /* handle */                                                                \
     X(REG_MR)          /* mr */                                                                    \
+    X(REREG_MR)        /* mr */                                                                    \
     X(DEREG_MR)        /* handle */                                                                \
     X(ALLOC_MW)        /* mw */                                                                    \
     X(DEALLOC_MW)      /* handle */                                                                \
     X(CREATE_CHANNEL)  /* channel; fd: records of 8 bytes (completions) or 16 (async events) */    \
     X(DESTROY_CHANNEL) /* handle */                                                                \
     X(CREATE_CQ)       /* cq */                                                                    \
+    X(RESIZE_CQ)       /* cq: handle, depth */                                                     \
     X(DESTROY_CQ)      /* handle */                                                                \
     X(CREATE_SRQ)      /* srq */                                                                   \
     X(SET_SRQ_LIMIT)   /* srq: handle, limit */                                                    \
     X(QUERY_SRQ)       /* handle */                                                                \
     X(DESTROY_SRQ)     /* handle */                                                                \
+    X(OPEN_XRCD)       /* xrcd */                                                                  \
+    X(CLOSE_XRCD)      /* handle */                                                                \
     X(CREATE_QP)       /* qp */                                                                    \
+    X(OPEN_QP)         /* open_qp */                                                               \
     X(MODIFY_QP)       /* attr */                                                                  \
     X(QUERY_QP)        /* handle */                                                                \
     X(DESTROY_QP)      /* handle */                                                                \
@@ -100,11 +108,15 @@ struct protocol_request {
         } open;
         struct protocol_fault fault;
         struct {
+            uint32_t device, port, dlid, sl; /* where packets leave, and what they say */
+        } route;
+        struct {
             char node[PROTOCOL_NAME], query[PROTOCOL_LINE]; /* as testbed_ops.ask */
         } ask;
         struct {
             uint32_t pd, access; /* bits of enum hca_access */
             uint64_t addr, length, iova;
+            uint32_t handle, changes; /* REREG_MR: bits of enum hca_mr_change */
         } mr;
         struct {
             uint32_t pd, type; /* enum hca_mw_type */
@@ -114,16 +126,25 @@ struct protocol_request {
         } channel;
         struct {
             uint64_t cookie; /* comes back in the records of its events */
-            uint32_t depth, channel;
+            uint32_t depth, channel, handle, unused;
         } cq;
         struct {
             uint64_t cookie;
             uint32_t pd, max_wr, max_sge, handle, limit;
+            uint32_t xrcd, cq; /* of an XRC one, else 0 */
         } srq;
+        struct {
+            uint64_t device, inode;  /* of the file that those who share the domain opened */
+            uint32_t by_file, flags; /* 0: a domain of the caller alone; O_CREAT, O_EXCL */
+        } xrcd;
+        struct {
+            uint64_t cookie;
+            uint32_t xrcd, qp_num;
+        } open_qp;
         struct {
             uint64_t cookie, dc_access_key;
             uint32_t type; /* enum hca_qp_type */
-            uint32_t pd, send_cq, recv_cq, srq;
+            uint32_t pd, send_cq, recv_cq, srq, xrcd;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
         } qp;
         struct {
@@ -172,14 +193,22 @@ struct protocol_reply {
             uint32_t size; /* what a queue was made for */
         } made;
         struct {
-            uint32_t device; /* its number, for doorbells */
-            uint32_t unused;
+            uint32_t device;                  /* its number, for doorbells */
+            uint32_t owner;                   /* number of the connection, as an owner of memory */
             uint64_t shared_size, arena_size; /* bytes to map */
         } opened;
+        struct {
+            uint32_t device, port; /* where they arrive */
+            uint32_t mtu, unused;  /* bytes of payload that pass */
+        } route;
+        struct {
+            uint32_t pid, unused;
+        } owner;
         struct {
             uint32_t result; /* enum testbed_result */
             char text[256];  /* what is wrong, or the answer; ends in NUL */
         } told;
+        uint64_t clock; /* ns since the fabric began, as in completions */
         struct protocol_device device;
         struct protocol_port port;
         struct protocol_qp_info qp;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* memfd_create */
-#include "fabric_sim/simfabric/service.h"
+#include "fabric_sim/simfabric/service_call.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -52,6 +52,7 @@ static void *on_place(void *context, const struct sim_device *device, size_t *si
         int error = madvise(known->base, SERVICE_ARENA, MADV_REMOVE);
         assert(error == 0);
         (void)error;
+        service->shared->epoch++;
         return known->base;
     }
     struct service_place place = {.device = device};
@@ -125,10 +126,13 @@ static void on_event(void *context, const struct sim_device *device, const struc
         const struct service_client *client = service->clients[i];
         if (!client || !client->place || service->places[client->place - 1].device != device)
             continue;
+        const struct object *own = object ? service_share_of(service, object, client) : NULL;
+        if (PLANTED(simfabric_events_for_all))
+            own = object;
         if (!of_one)
             tell(service, client, event->port_num, event->type);
-        else if (object && (object->client == client->number || PLANTED(simfabric_events_for_all)))
-            tell(service, client, object->cookie, event->type);
+        else if (own)
+            tell(service, client, own->cookie, event->type);
     }
 }
 
@@ -227,13 +231,24 @@ void service_leave(struct service *service, struct service_client *client)
                                       &position)))
             service_end_object(service, hca, object);
     }
-    shared_unlock(service->shared);
+    service->shared->epoch++; /* its number may be another's soon */
+    service_unlock(service);
     program_close(&client->program);
     service->clients[client->number - 1] = NULL;
     free(client);
 }
 
 /* ------------------------------------------------------------------ going on */
+
+void service_unlock(struct service *service)
+{
+    uint64_t ways = net_way_epoch(sim_world_net(sim_testbed_world(service->tb)));
+    if (ways != service->ways && !PLANTED(simfabric_ways_stale))
+        service->shared->epoch++;
+    service->ways = ways;
+    service->shared->now = sim_now(service->sim);
+    shared_unlock(service->shared);
+}
 
 static void hear(struct service *service)
 {
@@ -251,6 +266,8 @@ static void hear(struct service *service)
                               : NULL;
         if (hca)
             hca_qp_doorbell(hca, (hca_qp){bell.qp});
+        if (hca && bell.cq)
+            hca_cq_doorbell(hca, (hca_cq){bell.cq});
     }
 }
 
@@ -281,7 +298,7 @@ bool service_run(struct service *service, uint64_t now)
         sim_run_until(service->sim, now);
     hear(service);
     more = more || sim_next_time(service->sim) <= now;
-    shared_unlock(service->shared);
+    service_unlock(service);
     return more;
 }
 
@@ -293,6 +310,6 @@ uint64_t service_next(struct service *service, bool sleeps)
     bool rung = service->shared->head != service->shared->tail || service->shared->look_at_all;
     service->shared->asleep = sleeps && !rung;
     uint64_t next = rung ? 0 : sim_next_time(service->sim);
-    shared_unlock(service->shared);
+    service_unlock(service);
     return next;
 }

@@ -44,8 +44,9 @@ struct service {
     struct service_client **clients; /* by number - 1 */
     uint32_t client_capacity;
     struct objects objects;
-    bool failed; /* an arena could not be made */
-    bool stuck;  /* records wait for room in a pipe: service_run tries again */
+    uint64_t ways; /* net_way_epoch when shared->epoch last followed it */
+    bool failed;   /* an arena could not be made */
+    bool stuck;    /* records wait for room in a pipe: service_run tries again */
 };
 
 /* Makes the world of the topology. False and a sentence in `detail` (TESTBED_DETAIL bytes). */
@@ -77,11 +78,17 @@ struct service_answer {
 void service_request(struct service *service, struct service_client *client, const void *bytes,
                      size_t length, struct service_answer *out);
 
-/* For service_request.c and service_open.c. */
+/* For the other files of the service. */
 struct hca *service_hca(const struct service *service, const struct service_client *client);
 int service_errno(enum fabric_error error);
 void service_open(struct service *service, struct service_client *client,
                   const struct protocol_request *request, struct service_answer *out);
+/* Lets programs see what changed, and gives the lock back. */
+void service_unlock(struct service *service);
+void service_route(struct service *service, const struct protocol_request *request,
+                   struct service_answer *out);
+void service_owner(struct service *service, const struct protocol_request *request,
+                   struct service_answer *out);
 void service_inspect(struct service *service, struct service_answer *out);
 void service_control(struct service *service, const struct protocol_request *request,
                      struct service_answer *out);

@@ -8,16 +8,8 @@
 #include <string.h>
 
 #include "fabric_sim/hca/state.h"
-#include "fabric_sim/simfabric/service.h"
+#include "fabric_sim/simfabric/service_call.h"
 #include "src/fabric/planted.h"
-
-struct call {
-    struct service *service;
-    struct service_client *client;
-    struct hca *hca;
-    const struct protocol_request *request;
-    struct service_answer *out;
-};
 
 int service_errno(enum fabric_error error)
 {
@@ -40,37 +32,6 @@ int service_errno(enum fabric_error error)
 
 /* ------------------------------------------------------------------ objects */
 
-static struct object *mine(const struct call *call, uint32_t handle, enum object_kind kind)
-{
-    return objects_find(&call->service->objects, handle, kind, call->client->number);
-}
-
-/* An object whose number at the device is still to come; null, with the error told. */
-static struct object *begin(const struct call *call, enum object_kind kind, uint64_t cookie)
-{
-    struct object *object = objects_add(&call->service->objects, kind, call->client->number);
-    if (object)
-        object->cookie = cookie;
-    else
-        call->out->reply.error = ENOMEM;
-    return object;
-}
-
-static void finish(const struct call *call, struct object *object, enum fabric_error error,
-                   uint32_t id)
-{
-    assert(object->id == 0);
-    struct protocol_reply *reply = &call->out->reply;
-    reply->error = service_errno(error);
-    if (error) {
-        objects_drop(&call->service->objects, object);
-        return;
-    }
-    object->id = id;
-    reply->u.made.handle = object->handle;
-    reply->u.made.id = id;
-}
-
 /* At the device; the error when something still uses it. */
 static enum fabric_error end_at_device(struct hca *hca, const struct object *object)
 {
@@ -92,6 +53,8 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
         return hca_mr_deregister(hca, (hca_mr){object->id});
     case OBJECT_PD:
         return hca_pd_dealloc(hca, (hca_pd){object->id});
+    case OBJECT_XRCD:
+        return hca_xrcd_dealloc(hca, (hca_xrcd){object->id});
     case OBJECT_CHANNEL:
     case OBJECT_KINDS:
         break;
@@ -99,9 +62,26 @@ static enum fabric_error end_at_device(struct hca *hca, const struct object *obj
     return FABRIC_OK;
 }
 
+/* What several programs share lives at the device until the last of them lets go. */
+static enum fabric_error end_object(struct service *service, struct hca *hca,
+                                    const struct object *object)
+{
+    if (object->users)
+        return ERR_INVALID_ARGUMENT;
+    if (!service_hand_over(service, hca, object)) {
+        enum fabric_error error = hca ? end_at_device(hca, object) : FABRIC_OK;
+        if (error)
+            return error;
+    }
+    struct object *domain = objects_get(&service->objects, object->xrcd);
+    if (domain)
+        domain->users--;
+    return FABRIC_OK;
+}
+
 void service_end_object(struct service *service, struct hca *hca, struct object *object)
 {
-    enum fabric_error error = hca ? end_at_device(hca, object) : FABRIC_OK;
+    enum fabric_error error = end_object(service, hca, object);
     assert(!error); /* what used it ended before it */
     (void)error;
     objects_drop(&service->objects, object);
@@ -126,7 +106,7 @@ static void destroy(const struct call *call, enum object_kind kind)
         call->out->reply.error = EINVAL;
         return;
     }
-    if (end_at_device(call->hca, object) != FABRIC_OK) {
+    if (end_object(call->service, call->hca, object) != FABRIC_OK) {
         call->out->reply.error = EBUSY;
         return;
     }
@@ -162,6 +142,24 @@ static void reg_mr(const struct call *call)
         hca_mr_give(call->hca, mr, call->client->number);
     finish(call, object, error, mr.id);
     call->out->reply.u.made.key = key;
+}
+
+static void rereg_mr(const struct call *call)
+{
+    const struct protocol_request *request = call->request;
+    const struct object *mr = mine(call, request->u.mr.handle, OBJECT_MR);
+    const struct object *pd = mine(call, request->u.mr.pd, OBJECT_PD);
+    if (!mr || (!pd && (request->u.mr.changes & HCA_MR_PD))) {
+        call->out->reply.error = EINVAL;
+        return;
+    }
+    const struct hca_mr_new to = {.changes = request->u.mr.changes,
+                                  .pd = {pd ? pd->id : 0},
+                                  .addr = (void *)(uintptr_t)request->u.mr.addr,
+                                  .length = request->u.mr.length,
+                                  .iova = request->u.mr.iova,
+                                  .access = request->u.mr.access};
+    call->out->reply.error = service_errno(hca_mr_reregister(call->hca, (hca_mr){mr->id}, &to));
 }
 
 static void alloc_mw(const struct call *call)
@@ -219,20 +217,40 @@ static void create_cq(const struct call *call)
     call->out->reply.u.made.size = request->u.cq.depth;
 }
 
+static void resize_cq(const struct call *call)
+{
+    const struct object *cq = mine(call, call->request->u.cq.handle, OBJECT_CQ);
+    uint32_t depth = call->request->u.cq.depth;
+    enum fabric_error error =
+        cq ? hca_cq_resize(call->hca, (hca_cq){cq->id}, depth) : ERR_INVALID_ARGUMENT;
+    call->out->reply.error = service_errno(error);
+    call->out->reply.u.made.size = depth;
+}
+
 /* ------------------------------------------------------------------ shared receive queues */
 
 static void create_srq(const struct call *call)
 {
     const struct protocol_request *request = call->request;
     const struct object *pd = mine(call, request->u.srq.pd, OBJECT_PD);
-    struct object *object = pd ? begin(call, OBJECT_SRQ, request->u.srq.cookie) : NULL;
-    hca_srq srq = {0};
-    if (!pd)
+    const struct object *cq = mine(call, request->u.srq.cq, OBJECT_CQ);
+    struct object *xrcd = mine(call, request->u.srq.xrcd, OBJECT_XRCD);
+    bool xrc = request->u.srq.xrcd != 0;
+    if (!pd || (xrc && (!xrcd || !cq))) {
         call->out->reply.error = EINVAL;
+        return;
+    }
+    struct object *object = begin(call, OBJECT_SRQ, request->u.srq.cookie);
+    hca_srq srq = {0};
     if (!object)
         return;
-    enum fabric_error error = hca_srq_create(call->hca, (hca_pd){pd->id}, request->u.srq.max_wr,
-                                             request->u.srq.max_sge, object->handle, &srq);
+    uint32_t max_wr = request->u.srq.max_wr, max_sge = request->u.srq.max_sge;
+    enum fabric_error error =
+        xrc ? hca_srq_create_xrc(call->hca, (hca_pd){pd->id}, (hca_xrcd){xrcd->id},
+                                 (hca_cq){cq->id}, max_wr, max_sge, object->handle, &srq)
+            : hca_srq_create(call->hca, (hca_pd){pd->id}, max_wr, max_sge, object->handle, &srq);
+    if (!error && xrc)
+        call_join(object, xrcd);
     finish(call, object, error, srq.id);
 }
 
@@ -259,166 +277,7 @@ static void query_srq(const struct call *call)
     call->out->reply.u.srq.limit = info.limit;
 }
 
-/* ------------------------------------------------------------------ queue pairs */
-
-static void read_av(const struct protocol_av *from, struct fabric_av *to)
-{
-    *to = (struct fabric_av){.dlid = from->dlid,
-                             .sl = from->sl,
-                             .src_path_bits = from->src_path_bits,
-                             .port_num = from->port_num,
-                             .is_global = from->is_global != 0};
-    memcpy(to->grh.dgid.raw, from->dgid, sizeof(from->dgid));
-    to->grh.sgid_index = from->sgid_index;
-    to->grh.hop_limit = from->hop_limit;
-    to->grh.traffic_class = from->traffic_class;
-    to->grh.flow_label = from->flow_label;
-}
-
-static void write_av(const struct fabric_av *from, struct protocol_av *to)
-{
-    *to = (struct protocol_av){.flow_label = from->grh.flow_label,
-                               .dlid = from->dlid,
-                               .sl = from->sl,
-                               .src_path_bits = from->src_path_bits,
-                               .port_num = from->port_num,
-                               .is_global = from->is_global,
-                               .sgid_index = from->grh.sgid_index,
-                               .hop_limit = from->grh.hop_limit,
-                               .traffic_class = from->grh.traffic_class};
-    memcpy(to->dgid, from->grh.dgid.raw, sizeof(to->dgid));
-}
-
-static void read_attr(const struct protocol_qp_attr *from, struct hca_qp_attr *to)
-{
-    *to = (struct hca_qp_attr){.state = from->state,
-                               .cur_state = from->cur_state,
-                               .en_sqd_async_notify = from->en_sqd_async_notify != 0,
-                               .port_num = (uint8_t)from->port_num,
-                               .pkey_index = (uint16_t)from->pkey_index,
-                               .access = from->access,
-                               .qkey = from->qkey,
-                               .path_mtu = from->path_mtu,
-                               .dest_qp_num = from->dest_qp_num,
-                               .rq_psn = from->rq_psn,
-                               .sq_psn = from->sq_psn,
-                               .max_rd_atomic = (uint8_t)from->max_rd_atomic,
-                               .max_dest_rd_atomic = (uint8_t)from->max_dest_rd_atomic,
-                               .min_rnr_timer = (uint8_t)from->min_rnr_timer,
-                               .timeout = (uint8_t)from->timeout,
-                               .retry_cnt = (uint8_t)from->retry_cnt,
-                               .rnr_retry = (uint8_t)from->rnr_retry};
-    read_av(&from->av, &to->av);
-}
-
-static void write_attr(const struct hca_qp_attr *from, struct protocol_qp_attr *to)
-{
-    *to = (struct protocol_qp_attr){.state = from->state,
-                                    .cur_state = from->state,
-                                    .port_num = from->port_num,
-                                    .pkey_index = from->pkey_index,
-                                    .access = from->access,
-                                    .qkey = from->qkey,
-                                    .path_mtu = from->path_mtu,
-                                    .en_sqd_async_notify = from->en_sqd_async_notify,
-                                    .dest_qp_num = from->dest_qp_num,
-                                    .rq_psn = from->rq_psn,
-                                    .sq_psn = from->sq_psn,
-                                    .max_rd_atomic = from->max_rd_atomic,
-                                    .max_dest_rd_atomic = from->max_dest_rd_atomic,
-                                    .min_rnr_timer = from->min_rnr_timer,
-                                    .timeout = from->timeout,
-                                    .retry_cnt = from->retry_cnt,
-                                    .rnr_retry = from->rnr_retry};
-    write_av(&from->av, &to->av);
-}
-
-/* What the queue pair is to use; false when something is missing or not the caller's. An initiator
- * receives nothing and a target sends nothing, so they need no completion queue for that. */
-static bool find_parts(const struct call *call, struct hca_qp_init *init)
-{
-    const struct protocol_request *request = call->request;
-    const struct object *pd = mine(call, request->u.qp.pd, OBJECT_PD);
-    const struct object *send_cq = mine(call, request->u.qp.send_cq, OBJECT_CQ);
-    const struct object *recv_cq = mine(call, request->u.qp.recv_cq, OBJECT_CQ);
-    const struct object *srq = mine(call, request->u.qp.srq, OBJECT_SRQ);
-    bool sends = init->type != HCA_QP_DCT, receives = init->type != HCA_QP_DCI;
-    if (!pd || (sends && !send_cq) || (receives && !recv_cq) || (request->u.qp.srq && !srq))
-        return false;
-    init->pd.id = pd->id;
-    init->send_cq.id = send_cq ? send_cq->id : 0;
-    init->recv_cq.id = recv_cq ? recv_cq->id : 0;
-    init->srq.id = srq ? srq->id : 0;
-    return true;
-}
-
-static void create_qp(const struct call *call)
-{
-    const struct protocol_request *request = call->request;
-    struct hca_qp_init init = {.type = request->u.qp.type,
-                               .max_send_wr = request->u.qp.max_send_wr,
-                               .max_recv_wr = request->u.qp.max_recv_wr,
-                               .max_send_sge = request->u.qp.max_send_sge,
-                               .max_recv_sge = request->u.qp.max_recv_sge,
-                               .max_inline = request->u.qp.max_inline,
-                               .sq_sig_all = request->u.qp.sq_sig_all != 0,
-                               .dc_access_key = request->u.qp.dc_access_key};
-    if (!find_parts(call, &init)) {
-        call->out->reply.error = EINVAL;
-        return;
-    }
-    struct object *object = begin(call, OBJECT_QP, request->u.qp.cookie);
-    if (!object)
-        return;
-    init.context = object->handle;
-    hca_qp qp = {0};
-    struct hca_qp_info info = {.qp_num = 0};
-    enum fabric_error error = hca_qp_create(call->hca, &init, &qp);
-    if (!error)
-        error = hca_qp_query(call->hca, qp, &info);
-    finish(call, object, error, qp.id);
-    call->out->reply.u.made.key = info.qp_num;
-}
-
-static void modify_qp(const struct call *call)
-{
-    const struct object *qp = mine(call, call->request->u.modify.handle, OBJECT_QP);
-    struct hca_qp_attr attr;
-    read_attr(&call->request->u.modify.attr, &attr);
-    enum fabric_error error =
-        qp ? hca_qp_modify(call->hca, (hca_qp){qp->id}, &attr, call->request->u.modify.mask)
-           : ERR_INVALID_ARGUMENT;
-    call->out->reply.error = service_errno(error);
-}
-
-static void query_qp(const struct call *call)
-{
-    const struct object *qp = mine(call, call->request->u.handle, OBJECT_QP);
-    struct hca_qp_info info;
-    enum fabric_error error =
-        qp ? hca_qp_query(call->hca, (hca_qp){qp->id}, &info) : ERR_INVALID_ARGUMENT;
-    call->out->reply.error = service_errno(error);
-    if (error)
-        return;
-    call->out->reply.u.qp.type = info.type;
-    call->out->reply.u.qp.sq_draining = info.sq_draining;
-    write_attr(&info.attr, &call->out->reply.u.qp.attr);
-}
-
-static void create_ah(const struct call *call)
-{
-    const struct object *pd = mine(call, call->request->u.ah.pd, OBJECT_PD);
-    struct object *object = pd ? begin(call, OBJECT_AH, 0) : NULL;
-    struct fabric_av av;
-    hca_ah ah = {0};
-    if (!pd)
-        call->out->reply.error = EINVAL;
-    if (!object)
-        return;
-    read_av(&call->request->u.ah.av, &av);
-    enum fabric_error error = hca_ah_create(call->hca, (hca_pd){pd->id}, &av, &ah);
-    finish(call, object, error, ah.id);
-}
+/* ------------------------------------------------------------------ groups */
 
 static void join_group(const struct call *call, bool joins)
 {
@@ -469,6 +328,11 @@ static void query_device(const struct call *call)
     memcpy(out->fw_ver, attr.fw_ver, sizeof(out->fw_ver));
 }
 
+static void query_clock(const struct call *call)
+{
+    call->out->reply.u.clock = sim_now(call->service->sim);
+}
+
 static void query_port(const struct call *call)
 {
     struct protocol_port *out = &call->out->reply.u.port;
@@ -509,14 +373,24 @@ static void end_channel(const struct call *call)
 static void carry_out(const struct call *call)
 {
     static void (*const makers[PROTOCOL_OP_COUNT])(const struct call *call) = {
-        [PROTOCOL_QUERY_DEVICE] = query_device,   [PROTOCOL_QUERY_PORT] = query_port,
-        [PROTOCOL_ALLOC_PD] = alloc_pd,           [PROTOCOL_REG_MR] = reg_mr,
-        [PROTOCOL_ALLOC_MW] = alloc_mw,           [PROTOCOL_CREATE_CHANNEL] = create_channel,
-        [PROTOCOL_DESTROY_CHANNEL] = end_channel, [PROTOCOL_CREATE_CQ] = create_cq,
-        [PROTOCOL_CREATE_SRQ] = create_srq,       [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
-        [PROTOCOL_QUERY_SRQ] = query_srq,         [PROTOCOL_CREATE_QP] = create_qp,
-        [PROTOCOL_MODIFY_QP] = modify_qp,         [PROTOCOL_QUERY_QP] = query_qp,
-        [PROTOCOL_CREATE_AH] = create_ah};
+        [PROTOCOL_QUERY_DEVICE] = query_device,
+        [PROTOCOL_QUERY_PORT] = query_port,
+        [PROTOCOL_ALLOC_PD] = alloc_pd,
+        [PROTOCOL_REG_MR] = reg_mr,
+        [PROTOCOL_QUERY_CLOCK] = query_clock,
+        [PROTOCOL_REREG_MR] = rereg_mr,
+        [PROTOCOL_RESIZE_CQ] = resize_cq,
+        [PROTOCOL_ALLOC_MW] = alloc_mw,
+        [PROTOCOL_CREATE_CHANNEL] = create_channel,
+        [PROTOCOL_DESTROY_CHANNEL] = end_channel,
+        [PROTOCOL_CREATE_CQ] = create_cq,
+        [PROTOCOL_CREATE_SRQ] = create_srq,
+        [PROTOCOL_SET_SRQ_LIMIT] = set_srq_limit,
+        [PROTOCOL_QUERY_SRQ] = query_srq,
+        [PROTOCOL_CREATE_QP] = call_create_qp,
+        [PROTOCOL_MODIFY_QP] = call_modify_qp,
+        [PROTOCOL_QUERY_QP] = call_query_qp,
+        [PROTOCOL_CREATE_AH] = call_create_ah};
     switch (call->request->op) {
     case PROTOCOL_DEALLOC_PD:
         destroy(call, OBJECT_PD);
@@ -538,6 +412,15 @@ static void carry_out(const struct call *call)
         return;
     case PROTOCOL_DESTROY_AH:
         destroy(call, OBJECT_AH);
+        return;
+    case PROTOCOL_CLOSE_XRCD:
+        destroy(call, OBJECT_XRCD);
+        return;
+    case PROTOCOL_OPEN_XRCD:
+        call_open_xrcd(call);
+        return;
+    case PROTOCOL_OPEN_QP:
+        call_open_qp(call);
         return;
     case PROTOCOL_ATTACH_MCAST:
     case PROTOCOL_DETACH_MCAST:
@@ -562,6 +445,10 @@ static void dispatch(struct service *service, struct service_client *client,
         service_control(service, request, out);
     else if (!client->place)
         out->reply.error = ENODEV;
+    else if (request->op == PROTOCOL_ROUTE)
+        service_route(service, request, out);
+    else if (request->op == PROTOCOL_OWNER)
+        service_owner(service, request, out);
     else if (!call.hca)
         out->reply.error = EIO;
     else
@@ -582,5 +469,5 @@ void service_request(struct service *service, struct service_client *client, con
     assert(locked);
     (void)locked;
     dispatch(service, client, &request, out);
-    shared_unlock(service->shared);
+    service_unlock(service);
 }

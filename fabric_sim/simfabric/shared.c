@@ -44,17 +44,27 @@ void shared_unlock(struct shared_page *page)
     (void)error;
 }
 
-bool shared_ring(struct shared_page *page, uint32_t device, uint32_t qp)
+static bool ring(struct shared_page *page, struct shared_doorbell bell)
 {
     if (page->head - page->tail >= SHARED_DOORBELLS) {
         page->look_at_all = !PLANTED(simfabric_doorbell_dropped);
     } else {
-        page->ring[page->head % SHARED_DOORBELLS] = (struct shared_doorbell){device, qp};
+        page->ring[page->head % SHARED_DOORBELLS] = bell;
         __atomic_store_n(&page->head, page->head + 1, __ATOMIC_RELEASE);
     }
     bool wakes = page->asleep;
     page->asleep = false;
     return wakes;
+}
+
+bool shared_ring(struct shared_page *page, uint32_t device, uint32_t qp)
+{
+    return ring(page, (struct shared_doorbell){.device = device, .qp = qp});
+}
+
+bool shared_ring_cq(struct shared_page *page, uint32_t device, uint32_t cq)
+{
+    return ring(page, (struct shared_doorbell){.device = device, .cq = cq});
 }
 
 bool shared_hear(struct shared_page *page, struct shared_doorbell *out)

@@ -19,12 +19,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHARED_LAYOUT UINT64_C(0x73696d6661620001) /* changes with the structure below */
+#define SHARED_LAYOUT UINT64_C(0x73696d6661620002) /* changes with the structure below */
 #define SHARED_DOORBELLS 1024u
 
 struct shared_doorbell {
     uint32_t device; /* number of the device in its fabric */
-    uint32_t qp;     /* id in the device's arena */
+    uint32_t qp;     /* id in the device's arena; 0: none */
+    uint32_t cq;     /* the same, of one whose program waits to be told */
 };
 
 struct shared_page {
@@ -32,7 +33,9 @@ struct shared_page {
     pthread_mutex_t lock; /* robust, between processes */
     bool asleep;          /* the daemon waits: who rings wakes it */
     bool look_at_all;     /* doorbells were lost: every queue pair is to be looked at */
-    uint32_t head, tail;  /* rung, heard */
+    uint64_t epoch; /* grows when a way between devices, or who owns memory, may have changed */
+    uint64_t now;   /* ns of the world's clock when it was last looked at */
+    uint32_t head, tail; /* rung, heard */
     struct shared_doorbell ring[SHARED_DOORBELLS];
 };
 
@@ -47,6 +50,8 @@ void shared_unlock(struct shared_page *page);
 
 /* With the lock held. True when the daemon sleeps and is now to be woken by the caller, once. */
 bool shared_ring(struct shared_page *page, uint32_t device, uint32_t qp);
+/* The same for a completion queue (hca_cq_doorbell). */
+bool shared_ring_cq(struct shared_page *page, uint32_t device, uint32_t cq);
 /* The oldest doorbell not yet heard; false when there is none. */
 bool shared_hear(struct shared_page *page, struct shared_doorbell *out);
 /* Whether all queue pairs are to be looked at; asked once. */

@@ -15,6 +15,8 @@
 bool tree_render(const struct sysfs_view *view, const char *folder);
 /* A number that changes when what the tree shows may have changed; never 0. */
 uint64_t tree_state(const struct sysfs_view *view);
+/* The same for the counters of the ports, which change with every packet. */
+uint64_t tree_counters(const struct sysfs_view *view);
 /* Removes a folder and all below it, following no link. False when something stays. */
 bool tree_delete(const char *folder);
 

@@ -200,6 +200,11 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qp, struct ibv_ah *ah, uint32_t qpn
     one->wr.qkey = qkey;
 }
 
+static void wr_set_xrc_srqn(struct ibv_qp_ex *qp, uint32_t number)
+{
+    latest(qp)->wr.dest_qp = number;
+}
+
 void batch_set_dc_addr(struct plugin_qp *qp, const struct plugin_ah *ah, uint32_t target,
                        uint64_t key)
 {
@@ -329,6 +334,8 @@ static bool open_batch(struct plugin_qp *qp, uint64_t ops)
     ex->wr_set_inline_data_list = wr_set_inline_data_list;
     if (qp->type == HCA_QP_UD)
         ex->wr_set_ud_addr = wr_set_ud_addr;
+    if (qp->type == HCA_QP_XRC_INI)
+        ex->wr_set_xrc_srqn = wr_set_xrc_srqn;
     return true;
 }
 
@@ -339,15 +346,18 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
     assert(context && attr && kind);
     const uint32_t known =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    bool flags = (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && attr->create_flags;
+    uint32_t flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
+    /* What is sent to a group never comes back to the port it left from. */
+    if (kind->type == HCA_QP_UD)
+        flags &= ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
     bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
     if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || (attr->comp_mask & ~known) || flags ||
         (ops && (attr->send_ops_flags & ~served(kind->type)))) {
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct ibv_qp *qp =
-        plugin_make_qp(attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, kind);
+    struct ibv_qp *qp = plugin_make_qp(context, attr->pd,
+                                       (const struct ibv_qp_init_attr *)(const void *)attr, kind);
     if (!qp || !ops || open_batch((struct plugin_qp *)qp, attr->send_ops_flags))
         return qp;
     (void)plugin_destroy_qp(qp);
@@ -359,6 +369,8 @@ struct ibv_qp *plugin_create_qp_ex(struct ibv_context *context, struct ibv_qp_in
 {
     struct plugin_kind kind = {.type = HCA_QP_RC};
     assert(attr);
+    if (attr->qp_type == IBV_QPT_XRC_RECV)
+        return plugin_create_xrc_target(context, attr);
     if (plugin_qp_type(attr->qp_type, &kind.type))
         return plugin_create_qp_of(context, attr, &kind);
     errno = EOPNOTSUPP;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protection domains, regions, address handles, completion queues, shared receive queues: made and
+ * Regions, address handles, completion queues, shared receive queues: made and
  * ended by the daemon.
  */
 #include <assert.h>
@@ -28,30 +28,7 @@ static bool made(struct plugin_context *context, const struct protocol_request *
     return error == 0;
 }
 
-/* ------------------------------------------------------------------ domains, regions */
-
-struct ibv_pd *plugin_alloc_pd(struct ibv_context *context)
-{
-    assert(context);
-    struct protocol_request request = client_request(PROTOCOL_ALLOC_PD);
-    struct protocol_reply reply;
-    struct plugin_pd *pd = object_new(sizeof(*pd));
-    if (!pd || !made(context_of_plugin(context), &request, &reply)) {
-        free(pd);
-        return NULL;
-    }
-    pd->handle = pd->pd.handle = reply.u.made.handle;
-    return &pd->pd;
-}
-
-int plugin_dealloc_pd(struct ibv_pd *pd)
-{
-    struct plugin_pd *of = (struct plugin_pd *)pd;
-    int error = plugin_end(context_of_plugin(pd->context), PROTOCOL_DEALLOC_PD, of->handle);
-    if (!error)
-        free(of);
-    return error;
-}
+/* ------------------------------------------------------------------ regions */
 
 #define ACCESS_SERVED                                                                              \
     ((unsigned)(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |        \
@@ -83,6 +60,35 @@ struct ibv_mr *plugin_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
     mr->handle = mr->mr.ibv_mr.handle = reply.u.made.handle;
     mr->mr.ibv_mr.lkey = mr->mr.ibv_mr.rkey = reply.u.made.key;
     return &mr->mr.ibv_mr;
+}
+
+_Static_assert((int)HCA_MR_TRANSLATION == IBV_REREG_MR_CHANGE_TRANSLATION &&
+                   (int)HCA_MR_PD == IBV_REREG_MR_CHANGE_PD &&
+                   (int)HCA_MR_ACCESS == IBV_REREG_MR_CHANGE_ACCESS,
+               "one numbering of changes");
+
+int plugin_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+                    int access)
+{
+    struct protocol_request request = client_request(PROTOCOL_REREG_MR);
+    struct protocol_reply reply;
+    unsigned bits = (unsigned)access & ~ACCESS_WITHOUT_MEANING;
+    if ((flags & IBV_REREG_MR_CHANGE_ACCESS) && (bits & ~ACCESS_SERVED))
+        return EOPNOTSUPP;
+    request.u.mr.handle = ((struct plugin_mr *)mr)->handle;
+    request.u.mr.changes = (uint32_t)flags;
+    if (flags & IBV_REREG_MR_CHANGE_PD)
+        request.u.mr.pd = ((struct plugin_pd *)pd)->handle;
+    if (flags & IBV_REREG_MR_CHANGE_ACCESS)
+        request.u.mr.access = bits;
+    if (flags & IBV_REREG_MR_CHANGE_TRANSLATION) {
+        request.u.mr.addr = request.u.mr.iova = (uint64_t)(uintptr_t)addr;
+        request.u.mr.length = length;
+    }
+    int error = plugin_call(context_of_plugin(mr->ibv_mr.context), &request, &reply, NULL);
+    if (!error && (flags & IBV_REREG_MR_CHANGE_ACCESS))
+        mr->access = access;
+    return error;
 }
 
 int plugin_dereg_mr(struct verbs_mr *mr)
@@ -182,6 +188,20 @@ struct ibv_cq *plugin_create_cq(struct ibv_context *context, int cqe,
     return &cq->cq;
 }
 
+int plugin_resize_cq(struct ibv_cq *cq, int cqe)
+{
+    struct protocol_request request = client_request(PROTOCOL_RESIZE_CQ);
+    struct protocol_reply reply;
+    if (cqe <= 0)
+        return EINVAL;
+    request.u.cq.handle = ((struct plugin_cq *)cq)->handle;
+    request.u.cq.depth = (uint32_t)cqe;
+    int error = plugin_call(context_of_plugin(cq->context), &request, &reply, NULL);
+    if (!error)
+        cq->cqe = (int)reply.u.made.size;
+    return error;
+}
+
 int plugin_destroy_cq(struct ibv_cq *cq)
 {
     struct plugin_cq *of = (struct plugin_cq *)cq;
@@ -208,6 +228,8 @@ struct ibv_srq *plugin_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *a
     struct plugin_srq *srq = object_new(sizeof(*srq));
     request.u.srq.cookie = (uint64_t)(uintptr_t)srq;
     request.u.srq.pd = ((struct plugin_pd *)pd)->handle;
+    if (attr->attr.max_wr == 0)
+        attr->attr.max_wr = 1; /* at least as many as asked for (ibv_create_srq(3)) */
     request.u.srq.max_wr = attr->attr.max_wr;
     request.u.srq.max_sge = attr->attr.max_sge;
     if (!srq || !made(context, &request, &reply)) {

@@ -50,12 +50,23 @@ static void wake(const struct plugin_context *context)
 }
 
 /* After posts: gives the lock back, and lets the daemon look where it has to. */
-static void end_posts(struct plugin_context *context, const struct plugin_qp *qp, bool rings)
+static void end_posts(struct plugin_context *context, const struct plugin_qp *qp, bool rings,
+                      bool wakes)
 {
-    bool wakes = rings && ring(context, qp);
+    wakes = (rings && ring(context, qp)) || wakes;
     shared_unlock(context->shared);
     if (wakes)
         wake(context);
+}
+
+/* After sends: what this thread can carry itself it does; false: the lock is lost. */
+static bool end_sends(struct plugin_context *context, const struct plugin_qp *qp)
+{
+    bool wakes = false;
+    if (!messages_carry(context, qp, &wakes))
+        return false;
+    end_posts(context, qp, queue_send_rings(qp->state), wakes);
+    return true;
 }
 
 /* ------------------------------------------------------------------ sends */
@@ -136,7 +147,11 @@ static bool request_of(const struct plugin_qp *qp, const struct ibv_send_wr *wr,
         out->ah.id = ah ? ah->id : 0;
         out->dest_qp = wr->wr.ud.remote_qpn;
         out->qkey = wr->wr.ud.remote_qkey;
-    } else if (out->opcode >= HCA_WR_ATOMIC_CMP_AND_SWP) {
+        return true;
+    }
+    if (qp->type == HCA_QP_XRC_INI)
+        out->dest_qp = wr->qp_type.xrc.remote_srqn;
+    if (out->opcode >= HCA_WR_ATOMIC_CMP_AND_SWP) {
         out->remote_addr = wr->wr.atomic.remote_addr;
         out->rkey = wr->wr.atomic.rkey;
         out->compare_add = wr->wr.atomic.compare_add;
@@ -165,8 +180,7 @@ int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
                     ? errno_of(queue_post_send(&context->state, of->state, &request))
                     : EINVAL;
     }
-    end_posts(context, of, queue_send_rings(of->state));
-    return error;
+    return end_sends(context, of) ? error : EIO;
 }
 
 /* Nobody looks at the ring before the lock is given back: what was put there can be taken back. */
@@ -185,7 +199,9 @@ int plugin_post_all(struct plugin_qp *qp, const struct hca_send_wr *first, size_
                                          (const struct hca_send_wr *)(const void *)at));
     if (error)
         qp->state->sq_head = head;
-    end_posts(context, qp, !error && queue_send_rings(qp->state));
+    if (!error)
+        return end_sends(context, qp) ? 0 : EIO;
+    end_posts(context, qp, false, false);
     return error;
 }
 
@@ -215,7 +231,7 @@ int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_
                     ? errno_of(queue_post_recv(&context->state, of->state, &request))
                     : EINVAL;
     }
-    end_posts(context, of, queue_recv_rings(of->state));
+    end_posts(context, of, queue_recv_rings(of->state), false);
     return error;
 }
 
@@ -324,6 +340,23 @@ int plugin_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc)
     }
     shared_unlock(context->shared);
     return done;
+}
+
+int plugin_take_completion(struct plugin_cq *cq)
+{
+    struct plugin_context *context = context_of_plugin(cq->cq.context);
+    struct hca_wc taken;
+    if (queue_is_empty(cq->state))
+        return found_nothing(context) ? EIO : ENOENT;
+    if (!shared_lock(context->shared))
+        return EIO;
+    size_t got = queue_poll(&context->state, cq->state, &taken, 1);
+    shared_unlock(context->shared);
+    if (got == 0)
+        return ENOENT;
+    completion_of(&taken, &cq->now);
+    cq->time = taken.time;
+    return 0;
 }
 
 int plugin_req_notify_cq(struct ibv_cq *cq, int solicited_only)

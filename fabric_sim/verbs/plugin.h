@@ -17,6 +17,7 @@
 #include "fabric_sim/hca/queue.h"
 #include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/shared.h"
+#include "fabric_sim/verbs/messages.h"
 #include "fabric_sim/verbs/private.h"
 
 struct plugin_channel { /* of completions */
@@ -36,6 +37,8 @@ struct plugin_context {
     size_t shared_size;
     int doorbell;
     uint32_t device; /* its number, for doorbells */
+    uint32_t owner;  /* of the memory that this program registers */
+    struct plugin_messages *messages;
     void *arena;
     size_t arena_size;
     struct hca_state state;
@@ -45,7 +48,15 @@ struct plugin_context {
 
 struct plugin_pd {
     struct ibv_pd pd;
-    uint32_t handle;
+    uint32_t handle;      /* of a parent domain: of the one it stands for */
+    struct plugin_pd *of; /* the domain that a parent domain stands for, else null */
+    struct plugin_td *td; /* of a parent domain, or null */
+    atomic_uint users;    /* parent domains of it */
+};
+
+struct plugin_td {
+    struct ibv_td td;
+    atomic_uint users;
 };
 
 struct plugin_mr {
@@ -59,7 +70,12 @@ struct plugin_mw {
 };
 
 struct plugin_cq {
-    struct ibv_cq cq;
+    union {
+        struct ibv_cq cq;
+        struct ibv_cq_ex ex;
+    };
+    struct ibv_wc now; /* between start_poll and end_poll: the one that is read */
+    uint64_t time;     /* of it; ns since the fabric began */
     uint32_t handle;
     struct cq_state *state;
     atomic_uint reported; /* events of it that the program read */
@@ -122,15 +138,16 @@ void plugin_cq_event(struct ibv_cq *cq);
 void plugin_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
 /* ---- control.c */
-struct ibv_pd *plugin_alloc_pd(struct ibv_context *context);
-int plugin_dealloc_pd(struct ibv_pd *pd);
 struct ibv_mr *plugin_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                              int access);
+int plugin_rereg_mr(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+                    int access);
 int plugin_dereg_mr(struct verbs_mr *mr);
 struct ibv_ah *plugin_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int plugin_destroy_ah(struct ibv_ah *ah);
 struct ibv_cq *plugin_create_cq(struct ibv_context *context, int cqe,
                                 struct ibv_comp_channel *channel, int comp_vector);
+int plugin_resize_cq(struct ibv_cq *cq, int cqe);
 int plugin_destroy_cq(struct ibv_cq *cq);
 struct ibv_srq *plugin_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
 int plugin_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
@@ -139,6 +156,18 @@ int plugin_get_srq_num(struct ibv_srq *srq, uint32_t *number);
 int plugin_destroy_srq(struct ibv_srq *srq);
 void plugin_put_av(const struct ibv_ah_attr *from, struct protocol_av *to);
 void plugin_get_av(const struct protocol_av *from, struct ibv_ah_attr *to);
+
+/* ---- domain.c */
+struct ibv_pd *plugin_alloc_pd(struct ibv_context *context);
+int plugin_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *plugin_alloc_parent_domain(struct ibv_context *context,
+                                          struct ibv_parent_domain_init_attr *attr);
+struct ibv_td *plugin_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *attr);
+int plugin_dealloc_td(struct ibv_td *td);
+
+/* ---- cq_ex.c */
+struct ibv_cq_ex *plugin_create_cq_ex(struct ibv_context *context,
+                                      struct ibv_cq_init_attr_ex *attr);
 
 /* ---- window.c */
 struct ibv_mw *plugin_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
@@ -152,11 +181,16 @@ bool plugin_bind_of(const struct ibv_mw *mw, enum ibv_mw_type type, uint32_t rke
 struct plugin_kind {
     uint32_t type; /* enum hca_qp_type */
     uint64_t dc_access_key;
+    uint32_t xrcd; /* handle, of an XRC target; it has no pd */
 };
 /* The kind of a queue pair that verbs have a number for; false: it is not served. */
 bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out);
-struct ibv_qp *plugin_make_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
-                              const struct plugin_kind *kind);
+struct ibv_qp *plugin_make_qp(struct ibv_context *context, struct ibv_pd *pd,
+                              const struct ibv_qp_init_attr *attr, const struct plugin_kind *kind);
+/* Of a queue pair that the daemon made or opened as `kind`: what verbs and this plug-in keep of it.
+ */
+struct ibv_qp *plugin_adopt_qp(struct ibv_context *context, struct plugin_qp *qp,
+                               const struct plugin_kind *kind, const struct protocol_reply *reply);
 struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
@@ -164,6 +198,19 @@ int plugin_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 int plugin_destroy_qp(struct ibv_qp *qp);
 int plugin_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int plugin_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/* ---- xrc.c */
+struct plugin_xrcd {
+    struct ibv_xrcd xrcd;
+    uint32_t handle;
+};
+struct ibv_xrcd *plugin_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+int plugin_close_xrcd(struct ibv_xrcd *xrcd);
+struct ibv_srq *plugin_create_srq_ex(struct ibv_context *context,
+                                     struct ibv_srq_init_attr_ex *attr);
+struct ibv_qp *plugin_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+struct ibv_qp *plugin_create_xrc_target(struct ibv_context *context,
+                                        const struct ibv_qp_init_attr_ex *attr);
 
 /* ---- batch.c: the ibv_wr_ interface */
 struct plugin_batch *batch_new(void); /* null without memory */
@@ -180,6 +227,7 @@ void batch_set_dc_addr(struct plugin_qp *qp, const struct plugin_ah *ah, uint32_
 /* ---- query.c */
 int plugin_query_device(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
                         struct ibv_device_attr_ex *attr, size_t size);
+int plugin_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values);
 int plugin_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
 
 /* ---- data.c */
@@ -190,6 +238,8 @@ int plugin_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 int plugin_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int plugin_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
 int plugin_poll_cq(struct ibv_cq *cq, int count, struct ibv_wc *wc);
+/* Into cq->now and cq->time; ENOENT: there is none, EIO: the daemon is gone. */
+int plugin_take_completion(struct plugin_cq *cq);
 int plugin_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
 #endif

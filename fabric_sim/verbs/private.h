@@ -59,28 +59,34 @@ _Static_assert(sizeof(struct verbs_qp) == 368, "verbs_qp of private ABI 34");
 struct verbs_context_ops {
     void *advise_mr, *alloc_dm;
     struct ibv_mw *(*alloc_mw)(struct ibv_pd *pd, enum ibv_mw_type type);
-    void *alloc_null_mr, *alloc_parent_domain;
+    void *alloc_null_mr;
+    struct ibv_pd *(*alloc_parent_domain)(struct ibv_context *context,
+                                          struct ibv_parent_domain_init_attr *attr);
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
-    void *alloc_td;
+    struct ibv_td *(*alloc_td)(struct ibv_context *context, struct ibv_td_init_attr *attr);
     void (*async_event)(struct ibv_context *context, struct ibv_async_event *event);
     void *attach_counters_point_flow;
     int (*attach_mcast)(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
     int (*bind_mw)(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind);
-    void *close_xrcd;
+    int (*close_xrcd)(struct ibv_xrcd *xrcd);
     void (*cq_event)(struct ibv_cq *cq);
     struct ibv_ah *(*create_ah)(struct ibv_pd *pd, struct ibv_ah_attr *attr);
     void *create_counters;
     struct ibv_cq *(*create_cq)(struct ibv_context *context, int cqe,
                                 struct ibv_comp_channel *channel, int comp_vector);
-    void *create_cq_ex, *create_flow, *create_flow_action_esp;
+    struct ibv_cq_ex *(*create_cq_ex)(struct ibv_context *context,
+                                      struct ibv_cq_init_attr_ex *attr);
+    void *create_flow, *create_flow_action_esp;
     struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
     struct ibv_qp *(*create_qp_ex)(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr);
     void *create_rwq_ind_table;
     struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
-    void *create_srq_ex, *create_wq;
+    struct ibv_srq *(*create_srq_ex)(struct ibv_context *context,
+                                     struct ibv_srq_init_attr_ex *attr);
+    void *create_wq;
     int (*dealloc_mw)(struct ibv_mw *mw);
     int (*dealloc_pd)(struct ibv_pd *pd);
-    void *dealloc_td;
+    int (*dealloc_td)(struct ibv_td *td);
     int (*dereg_mr)(struct verbs_mr *mr);
     int (*destroy_ah)(struct ibv_ah *ah);
     void *destroy_counters;
@@ -99,7 +105,9 @@ struct verbs_context_ops {
     int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
     void *modify_qp_rate_limit;
     int (*modify_srq)(struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask);
-    void *modify_wq, *open_qp, *open_xrcd;
+    void *modify_wq;
+    struct ibv_qp *(*open_qp)(struct ibv_context *context, struct ibv_qp_open_attr *attr);
+    struct ibv_xrcd *(*open_xrcd)(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
     int (*poll_cq)(struct ibv_cq *cq, int count, struct ibv_wc *wc);
     int (*post_recv)(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
     int (*post_send)(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad);
@@ -112,13 +120,17 @@ struct verbs_context_ops {
     int (*query_port)(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
     int (*query_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
                     struct ibv_qp_init_attr *init);
-    void *query_qp_data_in_order, *query_rt_values;
+    void *query_qp_data_in_order;
+    int (*query_rt_values)(struct ibv_context *context, struct ibv_values_ex *values);
     int (*query_srq)(struct ibv_srq *srq, struct ibv_srq_attr *attr);
     void *read_counters, *reg_dm_mr, *reg_dmabuf_mr;
     struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
                              int access);
     int (*req_notify_cq)(struct ibv_cq *cq, int solicited_only);
-    void *rereg_mr, *resize_cq, *set_ece, *unimport_dm, *unimport_mr, *unimport_pd;
+    int (*rereg_mr)(struct verbs_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+                    int access);
+    int (*resize_cq)(struct ibv_cq *cq, int cqe);
+    void *set_ece, *unimport_dm, *unimport_mr, *unimport_pd;
 };
 _Static_assert(sizeof(struct verbs_context_ops) == 608, "verbs_context_ops of private ABI 34");
 

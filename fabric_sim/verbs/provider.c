@@ -20,18 +20,24 @@
 /* What is not here is refused by libibverbs itself (EOPNOTSUPP). */
 static const struct verbs_context_ops operations = {
     .alloc_mw = plugin_alloc_mw,
+    .alloc_parent_domain = plugin_alloc_parent_domain,
     .alloc_pd = plugin_alloc_pd,
+    .alloc_td = plugin_alloc_td,
     .async_event = plugin_async_event,
     .attach_mcast = plugin_attach_mcast,
     .bind_mw = plugin_bind_mw,
     .cq_event = plugin_cq_event,
+    .close_xrcd = plugin_close_xrcd,
     .create_ah = plugin_create_ah,
     .create_cq = plugin_create_cq,
+    .create_cq_ex = plugin_create_cq_ex,
     .create_qp = plugin_create_qp,
     .create_qp_ex = plugin_create_qp_ex,
     .create_srq = plugin_create_srq,
+    .create_srq_ex = plugin_create_srq_ex,
     .dealloc_mw = plugin_dealloc_mw,
     .dealloc_pd = plugin_dealloc_pd,
+    .dealloc_td = plugin_dealloc_td,
     .dereg_mr = plugin_dereg_mr,
     .destroy_ah = plugin_destroy_ah,
     .destroy_cq = plugin_destroy_cq,
@@ -41,6 +47,8 @@ static const struct verbs_context_ops operations = {
     .get_srq_num = plugin_get_srq_num,
     .modify_qp = plugin_modify_qp,
     .modify_srq = plugin_modify_srq,
+    .open_qp = plugin_open_qp,
+    .open_xrcd = plugin_open_xrcd,
     .poll_cq = plugin_poll_cq,
     .post_recv = plugin_post_recv,
     .post_send = plugin_post_send,
@@ -48,9 +56,12 @@ static const struct verbs_context_ops operations = {
     .query_device_ex = plugin_query_device,
     .query_port = plugin_query_port,
     .query_qp = plugin_query_qp,
+    .query_rt_values = plugin_query_rt_values,
     .query_srq = plugin_query_srq,
     .reg_mr = plugin_reg_mr,
     .req_notify_cq = plugin_req_notify_cq,
+    .rereg_mr = plugin_rereg_mr,
+    .resize_cq = plugin_resize_cq,
 };
 
 /* ------------------------------------------------------------------ calls to the daemon */
@@ -124,6 +135,7 @@ static int take_memory(struct plugin_context *context, const struct protocol_rep
     context->shared_size = reply->u.opened.shared_size;
     context->arena_size = reply->u.opened.arena_size;
     context->device = reply->u.opened.device;
+    context->owner = reply->u.opened.owner;
     context->doorbell = fds[1];
     context->shared = fds[0] >= 0 ? map(fds[0], context->shared_size) : NULL;
     context->arena = fds[2] >= 0 ? map(fds[2], context->arena_size) : NULL;
@@ -137,6 +149,8 @@ static int take_memory(struct plugin_context *context, const struct protocol_rep
         return ENOMEM;
     bool known = shared_is_page(context->shared, context->shared_size) &&
                  state_open(&context->state, context->arena, context->arena_size);
+    if (known)
+        context->messages = messages_new(context);
     return known ? 0 : EPROTO;
 }
 
@@ -164,6 +178,7 @@ static void let_go(struct plugin_context *context)
         context->channels = channel->next;
         free(channel);
     }
+    messages_free(context->messages);
     if (context->arena)
         munmap(context->arena, context->arena_size);
     if (context->shared)

@@ -10,6 +10,7 @@
 
 #define MAX_MESSAGE 0x80000000u /* 2^31 bytes; vol. 1, chapter 9.2 */
 #define PAGE_SIZES 0xfffff000u  /* a page of 4096 bytes and any larger one */
+#define CLOCK_KHZ 1000000       /* of time stamps: one tick a ns */
 #define GROUPS 8192             /* multicast groups */
 
 static void fill_device(const struct protocol_device *from, struct ibv_device_attr *to)
@@ -27,7 +28,7 @@ static void fill_device(const struct protocol_device *from, struct ibv_device_at
         .device_cap_flags = IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_PORT_ACTIVE_EVENT |
                             IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN |
                             IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B |
-                            IBV_DEVICE_MEM_MGT_EXTENSIONS,
+                            IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_XRC,
         .max_sge = (int)from->max_sge,
         .max_sge_rd = (int)from->max_sge,
         .max_cq = (int)from->max_cq,
@@ -68,6 +69,26 @@ int plugin_query_device(struct ibv_context *context, const struct ibv_query_devi
     fill_device(&reply.u.device, &attr->orig_attr);
     if (size >= offsetof(struct ibv_device_attr_ex, phys_port_cnt_ex) + sizeof(uint32_t))
         attr->phys_port_cnt_ex = reply.u.device.num_ports;
+    if (size >= offsetof(struct ibv_device_attr_ex, device_cap_flags_ex) + sizeof(uint64_t)) {
+        attr->completion_timestamp_mask = UINT64_MAX;
+        attr->hca_core_clock = CLOCK_KHZ;
+        attr->device_cap_flags_ex = attr->orig_attr.device_cap_flags;
+    }
+    return 0;
+}
+
+/* As drivers give it: a count of ticks, all of it in tv_nsec. */
+int plugin_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
+{
+    assert(context && values);
+    struct protocol_request request = client_request(PROTOCOL_QUERY_CLOCK);
+    struct protocol_reply reply;
+    int error = plugin_call(context_of_plugin(context), &request, &reply, NULL);
+    if (error)
+        return error;
+    values->comp_mask &= IBV_VALUES_MASK_RAW_CLOCK;
+    if (values->comp_mask)
+        values->raw_clock = (struct timespec){.tv_nsec = (long)reply.u.clock};
     return 0;
 }
 

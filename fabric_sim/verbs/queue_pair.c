@@ -21,6 +21,8 @@ bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out)
         *out = HCA_QP_UC;
     else if (type == IBV_QPT_UD)
         *out = HCA_QP_UD;
+    else if (type == IBV_QPT_XRC_SEND)
+        *out = HCA_QP_XRC_INI;
     else
         return false;
     return true;
@@ -36,7 +38,8 @@ static void write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a
 {
     request->u.qp.type = kind->type;
     request->u.qp.dc_access_key = kind->dc_access_key;
-    request->u.qp.pd = ((const struct plugin_pd *)pd)->handle;
+    request->u.qp.xrcd = kind->xrcd;
+    request->u.qp.pd = pd ? ((const struct plugin_pd *)pd)->handle : 0;
     request->u.qp.send_cq = cq_handle(attr->send_cq);
     request->u.qp.recv_cq = cq_handle(attr->recv_cq);
     request->u.qp.srq = attr->srq ? ((const struct plugin_srq *)attr->srq)->handle : 0;
@@ -49,56 +52,61 @@ static void write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a
 }
 
 /* libibverbs fills nothing of a new queue pair. */
-static void fill(struct plugin_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
-                 const struct protocol_reply *reply)
+static void fill(struct plugin_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)
 {
     struct ibv_qp *public = &qp->qp.qp;
-    qp->handle = public->handle = reply->u.made.handle;
-    qp->id = reply->u.made.id;
     qp->cap = attr->cap;
     qp->sq_sig_all = attr->sq_sig_all != 0;
-    public->context = pd->context;
     public->qp_context = attr->qp_context;
     public->pd = pd;
     public->send_cq = attr->send_cq;
     public->recv_cq = attr->recv_cq;
     public->srq = attr->srq;
-    public->qp_num = reply->u.made.key;
-    public->state = IBV_QPS_RESET;
     public->qp_type = attr->qp_type;
-    pthread_mutex_init(&public->mutex, NULL);
-    pthread_cond_init(&public->cond, NULL);
 }
 
-struct ibv_qp *plugin_make_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr *attr,
-                              const struct plugin_kind *kind)
+struct ibv_qp *plugin_adopt_qp(struct ibv_context *context, struct plugin_qp *qp,
+                               const struct plugin_kind *kind, const struct protocol_reply *reply)
 {
-    assert(pd && attr && kind);
-    struct plugin_context *context = context_of_plugin(pd->context);
+    struct ibv_qp *public = &qp->qp.qp;
+    qp->handle = public->handle = reply->u.made.handle;
+    qp->id = reply->u.made.id;
+    qp->type = kind->type;
+    qp->state = state_qp(&context_of_plugin(context)->state, qp->id);
+    assert(qp->state);
+    public->context = context;
+    public->qp_num = reply->u.made.key;
+    public->state = (enum ibv_qp_state)qp->state->state;
+    pthread_mutex_init(&public->mutex, NULL);
+    pthread_cond_init(&public->cond, NULL);
+    return public;
+}
+
+struct ibv_qp *plugin_make_qp(struct ibv_context *context, struct ibv_pd *pd,
+                              const struct ibv_qp_init_attr *attr, const struct plugin_kind *kind)
+{
+    assert(context && attr && kind);
     struct protocol_request request = client_request(PROTOCOL_CREATE_QP);
     struct protocol_reply reply;
     struct plugin_qp *qp = calloc(1, sizeof(*qp));
     write_init(pd, attr, kind, &request);
     request.u.qp.cookie = (uint64_t)(uintptr_t)qp;
-    int error = qp ? plugin_call(context, &request, &reply, NULL) : ENOMEM;
+    int error = qp ? plugin_call(context_of_plugin(context), &request, &reply, NULL) : ENOMEM;
     if (error) {
         free(qp);
         errno = error;
         return NULL;
     }
-    fill(qp, pd, attr, &reply);
-    qp->type = kind->type;
-    qp->state = state_qp(&context->state, qp->id);
-    assert(qp->state);
-    return &qp->qp.qp;
+    fill(qp, pd, attr);
+    return plugin_adopt_qp(context, qp, kind, &reply);
 }
 
 struct ibv_qp *plugin_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
     struct plugin_kind kind = {.type = HCA_QP_RC};
-    assert(attr);
+    assert(pd && attr);
     if (plugin_qp_type(attr->qp_type, &kind.type))
-        return plugin_make_qp(pd, attr, &kind);
+        return plugin_make_qp(pd->context, pd, attr, &kind);
     errno = EOPNOTSUPP;
     return NULL;
 }
@@ -128,6 +136,33 @@ static void write_attr(const struct ibv_qp_attr *from, int mask, struct protocol
         plugin_put_av(&from->ah_attr, &to->av);
 }
 
+/* Nobody is told any more of what was posted before a reset, as drivers do it. */
+static bool purge(struct plugin_context *context, const struct ibv_qp *qp)
+{
+    const struct ibv_cq *cqs[] = {qp->send_cq, qp->recv_cq};
+    if (!shared_lock(context->shared))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct plugin_cq *cq = (const struct plugin_cq *)(const void *)cqs[i];
+        if (cq)
+            queue_purge(&context->state, cq->state,
+                        ((const struct plugin_qp *)(const void *)qp)->id);
+    }
+    shared_unlock(context->shared);
+    return true;
+}
+
+/* What programs may say of the half that an XRC queue pair has not; the kernel does not look at it
+ * either, and perftest says it. */
+static int without_ignored(uint32_t type, int mask)
+{
+    if (type == HCA_QP_XRC_INI && !PLANTED(verbs_xrc_half_judged))
+        return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+    if (type == HCA_QP_XRC_TGT)
+        return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);
+    return mask;
+}
+
 int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     assert(qp && attr);
@@ -135,6 +170,7 @@ int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     struct protocol_request request = client_request(PROTOCOL_MODIFY_QP);
     struct protocol_reply reply;
     request.u.modify.handle = of->handle;
+    mask = without_ignored(of->type, mask);
     request.u.modify.mask = (uint32_t)mask;
     write_attr(attr, mask, &request.u.modify.attr);
     int error = plugin_call(context_of_plugin(qp->context), &request, &reply, NULL);
@@ -143,7 +179,8 @@ int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     if (!error && qp->state == IBV_QPS_RTR && of->type == HCA_QP_DCT &&
         !PLANTED(verbs_target_numberless))
         qp->qp_num = of->state->qp_num; /* a DC target has none before */
-    return error;
+    bool reset = !error && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+    return reset && !purge(context_of_plugin(qp->context), qp) ? EIO : error;
 }
 
 static void read_attr(const struct protocol_qp_attr *from, struct ibv_qp_attr *to)

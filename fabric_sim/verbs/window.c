@@ -52,11 +52,12 @@ bool plugin_bind_of(const struct ibv_mw *mw, enum ibv_mw_type type, uint32_t rke
         return false;
     out->opcode = HCA_WR_BIND_MW;
     out->rkey = rkey;
-    out->bind = (struct hca_bind){.mw = {((const struct plugin_mw *)mw)->id},
-                                  .lkey = info->mr ? info->mr->lkey : 0,
-                                  .access = info->mw_access_flags,
-                                  .addr = info->addr,
-                                  .length = info->length};
+    out->bind =
+        (struct hca_bind){.mw = {((const struct plugin_mw *)mw)->id},
+                          .lkey = info->mr ? info->mr->lkey : 0,
+                          .access = info->mw_access_flags & ~(unsigned)IBV_ACCESS_LOCAL_WRITE,
+                          .addr = info->addr,
+                          .length = info->length};
     return true;
 }
 

@@ -261,6 +261,11 @@ void net_node_set_owner(struct net_node *node, const struct net_owner *owner)
     node->owner = owner ? *owner : (struct net_owner){0};
 }
 
+const struct net_owner *net_node_owner(const struct net_node *node)
+{
+    return &node->owner;
+}
+
 void net_set_mad_handler(struct net *net, net_mad_handler handler, void *context)
 {
     net->mad_handler = handler;

@@ -71,6 +71,7 @@ struct net_owner {
     void (*can_send)(void *context, struct net_port *port, uint8_t vl);
 };
 void net_node_set_owner(struct net_node *node, const struct net_owner *owner);
+const struct net_owner *net_node_owner(const struct net_node *node);
 /* Told after the owner of every change of a port's attributes: for who looks on. */
 typedef void (*net_change_handler)(void *context, struct net_port *port);
 void net_set_change_handler(struct net *net, net_change_handler handler, void *context);
@@ -202,6 +203,17 @@ struct net_lane_stats {
     uint32_t queued;  /* packets waiting */
 };
 void net_lane_stats(const struct net_port *port, uint8_t vl, struct net_lane_stats *out);
+
+/* The way that packets out of `from` to `dlid` would take now. False where it is not plain: a hop
+ * that loses, delays, checks or refuses them, is slow (below 100 Gbit/s, or a cable of more than a
+ * microsecond), or leads through anything but InfiniBand switches. Then only packets tell. */
+struct net_way {
+    struct net_port *to; /* where they arrive; whether they are for it, it judges by itself */
+    uint32_t mtu;        /* bytes of payload that pass everywhere */
+};
+bool net_plain_way(const struct net_port *from, uint16_t dlid, uint8_t sl, struct net_way *out);
+/* Grows with everything that may change the answer, but for the end of a delay by time alone. */
+uint64_t net_way_epoch(const struct net *net);
 
 struct net_stats {
     uint64_t packets_delivered; /* to HCA ports */

@@ -163,6 +163,7 @@ void net_lane_set_stalled(struct net_port *receiver, uint8_t vl, bool stalled)
     assert(sender && vl < NET_VL15);
     struct net_lane *lane = net_lane_of(sender, vl);
     lane->stalled = stalled;
+    sender->node->net->way_epoch++;
     if (stalled || lane->withheld == 0)
         return;
     uint64_t blocks = lane->withheld;

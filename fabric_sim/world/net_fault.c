@@ -63,11 +63,17 @@ void net_fly_faulty(struct net_port *from, struct packet *packet, uint64_t arriv
         net_fly(from, net_clone(net, packet), arrival);
 }
 
+bool net_fault_is_over(const struct net_port *port)
+{
+    return !any(&port->fault) && net_now(port) >= port->fault.last_arrival;
+}
+
 /* The fault of one direction, with the part of it that is about to change. */
 static struct net_fault *fault_of(struct net_port *from)
 {
     assert(from->peer && from->peer->peer == from);
     from->faulty = true;
+    from->node->net->way_epoch++;
     if (PLANTED(world_cut_both_ways))
         from->peer->faulty = true;
     return &from->fault;

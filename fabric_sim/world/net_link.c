@@ -261,6 +261,7 @@ void net_link_set_mtu(struct net_port *end, enum fabric_mtu mtu)
 {
     assert(end->peer);
     end->fault_mtu = end->peer->fault_mtu = (uint8_t)mtu;
+    end->node->net->way_epoch++;
     net_port_refresh(end);
     net_port_refresh(end->peer);
 }

@@ -150,6 +150,7 @@ struct net {
     net_pkey_handler pkey_handler;
     void *pkey_context;
     uint64_t address_epoch; /* grows when GIDs, LIDs, states or cables changed */
+    uint64_t way_epoch;     /* grows when anything else changed that packets meet on their way */
     uint64_t searches;
     uint64_t delivered, hops, discards, losses;
     size_t memory;
@@ -192,6 +193,8 @@ void net_mad_arrived(struct net_port *port, struct packet *packet);
 
 /* ---- net_fault.c: the packet is on its way out of `from`, which is faulty */
 void net_fly_faulty(struct net_port *from, struct packet *packet, uint64_t arrival);
+/* Nothing goes wrong on the port's wire any more, and nothing that was late is still on it. */
+bool net_fault_is_over(const struct net_port *port);
 
 /* ---- net_switch.c, net_ethernet.c, net_router.c: a packet came in by `in`; taken over */
 void net_switch_relay(struct net_port *in, struct packet *packet);

@@ -50,12 +50,14 @@ void net_lft_set(struct net_node *sw, uint16_t lid, uint8_t port_num)
         sw->lft_size = size;
     }
     sw->lft[lid] = port_num;
+    sw->net->way_epoch++;
 }
 
 void net_lft_set_top(struct net_node *sw, uint16_t top)
 {
     assert(sw->kind == NET_SWITCH);
     sw->lft_top = top;
+    sw->net->way_epoch++;
 }
 
 uint8_t net_lft_forwards(const struct net_node *sw, uint16_t lid)
@@ -129,6 +131,7 @@ void net_sl_map_set(struct net_port *out, uint8_t in_port, const uint8_t sl_to_v
             memset(out->sl_maps[i], NET_PORT_NONE, PORT_SLS);
     }
     memcpy(out->sl_maps[in_port], sl_to_vl, PORT_SLS);
+    node->net->way_epoch++;
 }
 
 uint8_t net_sl_map_get(const struct net_port *out, uint8_t in_port, uint8_t sl)

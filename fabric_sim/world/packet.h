@@ -82,8 +82,8 @@ struct packet {
     uint32_t psn;     /* 24 bits */
 
     /* Extended headers; which ones hold follows from the opcode. */
-    uint64_t va; /* RETH, AtomicETH */
-    uint32_t rkey, dma_length; /* RETH; rkey also IETH */
+    uint64_t va;                /* RETH, AtomicETH */
+    uint32_t rkey, dma_length;  /* RETH; rkey also IETH */
     uint64_t swap_add, compare; /* AtomicETH; AtomicAckETH in swap_add */
     uint32_t imm;
     uint8_t syndrome;      /* AETH */

@@ -230,8 +230,10 @@ int words_graph(const struct instance *instance, const struct words *words)
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
         if (strcmp(formats[i].name, wanted) != 0)
             continue;
-        json_t *all = report_read(instance);
-        int status = all ? draw(all, formats[i].print) : SIMFABRIC_UNREACHABLE;
+        int status;
+        json_t *all = report_read(instance, words, &status);
+        if (all)
+            status = draw(all, formats[i].print);
         json_decref(all);
         return status;
     }

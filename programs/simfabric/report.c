@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simfabric status and inspect: what the fabric tells of itself, as lines or as JSON. */
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fabric_sim/simfabric/client.h"
 #include "fabric_sim/simfabric/control.h"
 #include "programs/simfabric/report.h"
 #include "src/config/nearest.h"
+#include "src/net/output.h"
 
 const char *report_text(const json_t *of, const char *name)
 {
@@ -20,20 +24,49 @@ long long report_number(const json_t *of, const char *name)
     return (long long)json_integer_value(json_object_get(of, name));
 }
 
-json_t *report_read(const struct instance *instance)
+int report_fail(const struct words *words, enum fabric_error error, int status, const char *format,
+                ...)
+{
+    char detail[512];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(detail, sizeof(detail), format, values);
+    va_end(values);
+    if (words->json) {
+        json_t *object = net_error_object(error, detail, NULL);
+        json_object_set_new(object, "exit", json_integer(status));
+        json_t *all = json_pack("{s:b, s:o}", "ok", 0, "error", object);
+        json_dumpf(all, stdout, words->pretty ? JSON_INDENT(2) : JSON_COMPACT);
+        putchar('\n');
+        json_decref(all);
+    } else {
+        simfabric_complain(error, "%s", detail);
+    }
+    return status;
+}
+
+json_t *report_read(const struct instance *instance, const struct words *words, int *status)
 {
     char detail[TESTBED_DETAIL];
-    json_error_t error;
-    int socket = simfabric_connect(instance);
-    char *text = socket >= 0 ? control_inspect(socket, detail) : NULL;
-    json_t *all = text ? json_loads(text, 0, &error) : NULL;
-    if (socket >= 0 && !text)
-        simfabric_complain(ERR_UNREACHABLE, "fabric '%s': %s", instance->name, detail);
-    else if (text && !all)
-        simfabric_complain(ERR_INTERNAL, "fabric '%s': %s", instance->name, error.text);
-    if (socket >= 0)
-        close(socket);
+    json_error_t wrong;
+    *status = SIMFABRIC_DONE;
+    int socket = client_connect(instance->socket);
+    if (socket < 0) {
+        *status = report_fail(words, ERR_UNREACHABLE, SIMFABRIC_UNREACHABLE,
+                              "fabric '%s' is not up (%s: %s)", instance->name, instance->socket,
+                              strerror(errno));
+        return NULL;
+    }
+    char *text = control_inspect(socket, detail);
+    json_t *all = text ? json_loads(text, 0, &wrong) : NULL;
+    close(socket);
     free(text);
+    if (!text)
+        *status = report_fail(words, ERR_UNREACHABLE, SIMFABRIC_UNREACHABLE, "fabric '%s': %s",
+                              instance->name, detail);
+    else if (!all)
+        *status = report_fail(words, ERR_INTERNAL, SIMFABRIC_INTERNAL, "fabric '%s': %s",
+                              instance->name, wrong.text);
     return all;
 }
 
@@ -84,11 +117,11 @@ static json_t *port_lines(const json_t *all)
 int words_status(const struct instance *instance, const struct words *words)
 {
     size_t i;
-    json_t *line, *all = report_read(instance);
+    int status;
+    json_t *line, *all = report_read(instance, words, &status);
     if (!all)
-        return SIMFABRIC_UNREACHABLE;
+        return status;
     json_t *lines = port_lines(all);
-    int status = SIMFABRIC_DONE;
     if (words->json) {
         json_t *out = json_pack("{s:s, s:O}", "name", instance->name, "ports", lines);
         status = print_json(out, words);
@@ -176,9 +209,10 @@ static void print_device(const json_t *device)
 }
 
 /* Leaves only the devices of the node. False: there is none. */
-static bool select_node(json_t *all, const char *node)
+static bool select_node(json_t *all, const struct words *words)
 {
     size_t i;
+    const char *node = words->arguments[0];
     json_t *device, *devices = json_object_get(all, "devices"), *kept = json_array();
     const char **names = calloc(json_array_size(devices) + 1, sizeof(*names));
     json_array_foreach(devices, i, device)
@@ -191,8 +225,8 @@ static bool select_node(json_t *all, const char *node)
     bool found = json_array_size(kept) > 0;
     if (!found) {
         const char *near = names ? nearest_name(node, names, json_array_size(devices)) : NULL;
-        simfabric_complain(ERR_NOT_FOUND, "the fabric has no node '%s'%s%s", node,
-                           near ? "; did you mean " : "", near ? near : "");
+        report_fail(words, ERR_NOT_FOUND, SIMFABRIC_USAGE, "the fabric has no node '%s'%s%s", node,
+                    near ? "; did you mean " : "", near ? near : "");
     }
     free(names);
     json_object_set_new(all, "devices", kept);
@@ -202,11 +236,11 @@ static bool select_node(json_t *all, const char *node)
 int words_inspect(const struct instance *instance, const struct words *words)
 {
     size_t i;
-    json_t *device, *all = report_read(instance);
-    int status = SIMFABRIC_DONE;
+    int status;
+    json_t *device, *all = report_read(instance, words, &status);
     if (!all)
-        return SIMFABRIC_UNREACHABLE;
-    if (words->count && !select_node(all, words->arguments[0])) {
+        return status;
+    if (words->count && !select_node(all, words)) {
         status = SIMFABRIC_USAGE;
     } else if (words->json) {
         status = print_json(all, words);

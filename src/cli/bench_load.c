@@ -160,6 +160,7 @@ static void submit(struct cli_work *w, struct bench_load *load)
 static void begin_phase(struct cli_work *w, enum bench_phase phase)
 {
     struct bench_load *load = w->context;
+    assert(phase <= BENCH_CLEAN);
     load->phase = phase;
     load->next = 0;
     if (phase <= BENCH_MEASURE)

@@ -33,6 +33,7 @@ static void add_result(struct bench_result *to, const struct bench_result *from)
 static uint64_t rate(uint64_t what, uint64_t took)
 {
     const uint64_t us = took / 1000 ? took / 1000 : 1;
+    assert(us <= UINT64_MAX / 1000000); /* the product below holds */
     return what / us * 1000000 + what % us * 1000000 / us;
 }
 

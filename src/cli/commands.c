@@ -46,6 +46,34 @@ static const struct cli_option verify_options[] = {
     {.name = NULL},
 };
 
+#define SYSFS_ROOT                                                                                 \
+    {                                                                                              \
+        .name = "sysfs-root", .value = "DIR",                                                      \
+        .help = "a folder that stands for /: DIR/sys and DIR/dev instead of this machine's"        \
+    }
+
+static const char *const modes[] = {"memory", "file", "direct", NULL};
+
+static const struct cli_option setup_options[] = {
+    {.name = "mode",
+     .value = "MODE",
+     .help = "storage.mode of the configuration; memory unless it is given",
+     .choices = modes},
+    {.name = "path", .value = "DIR", .help = "folder of mode file; /var/lib/memkv"},
+    {.name = "lanes", .value = "N", .help = "storage.lanes; 1"},
+    {.name = "auth-key-file",
+     .value = "FILE",
+     .help = "where the configuration looks for the key; /etc/memkv/auth.key"},
+    {.name = "format",
+     .value = "DEVICE",
+     .help = "lay a store out on this drive, or file of a given size; repeat for more",
+     .repeats = true},
+    {.name = "force", .help = "do it; without it nothing is written"},
+    {.name = "overwrite", .help = "also on a drive that is not blank: what is on it is lost"},
+    SYSFS_ROOT,
+    {.name = NULL},
+};
+
 static const struct cli_option bench_options[] = {
     CLIENT_OPTIONS,
     {.name = "transport", .value = "WAY", .help = "auto, rdma or tcp", .choices = transports},
@@ -86,12 +114,6 @@ static const struct cli_option start_options[] = {
     SET_OPTION,
     {.name = NULL},
 };
-
-#define SYSFS_ROOT                                                                                 \
-    {                                                                                              \
-        .name = "sysfs-root", .value = "DIR",                                                      \
-        .help = "a folder that stands for /: DIR/sys and DIR/dev instead of this machine's"        \
-    }
 
 static const struct cli_option show_options[] = {
     {.name = "device", .value = "NAME[:PORT]", .help = "only this one"},
@@ -186,6 +208,20 @@ const struct cli_command cli_commands[] = {
      .examples = EXAMPLES("memkv rm model/layer0 --server node2:9900"),
      .options = client_options,
      .run = cli_run_rm},
+    {.object = "setup",
+     .operands = "",
+     .summary = "what this machine has for a server, and a configuration that fits",
+     .about =
+         "Looks at processors, memory, the limit of locked memory, RDMA ports, drives and file "
+         "systems, and prints a commented configuration. With --format and --force it lays "
+         "stores out on drives for storage.mode direct, in the order of storage.devices: what is "
+         "mounted or otherwise in use is refused by name, and what is not blank too, unless "
+         "--overwrite is given. A drive that holds a store of that place stays as it is.",
+     .examples =
+         EXAMPLES("memkv setup > /etc/memkv/config.yaml", "memkv setup --mode direct --json",
+                  "memkv setup --format /dev/nvme0n1 --format /dev/nvme1n1 --force"),
+     .options = setup_options,
+     .run = cli_run_setup},
     {.object = "bench",
      .operands = "",
      .summary = "how fast a store is",

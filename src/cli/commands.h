@@ -16,6 +16,7 @@ enum cli_exit cli_run_net_show(struct cli *cli);
 enum cli_exit cli_run_verify(struct cli *cli);
 enum cli_exit cli_run_net_ipoib(struct cli *cli);
 enum cli_exit cli_run_status(struct cli *cli);
+enum cli_exit cli_run_setup(struct cli *cli);
 enum cli_exit cli_run_bench(struct cli *cli);
 enum cli_exit cli_run_explain(struct cli *cli);
 enum cli_exit cli_run_help(struct cli *cli);

@@ -59,7 +59,7 @@ static bool send_piece(struct client *c, struct client_peer *p, struct client_op
     struct wire_message m = {
         .type = WIRE_BULK, .id = op->id, .offset = op->next, .length = piece_of(op)};
     m.data = op->data + op->next;
-    wire_tag_add(op->run, m.data, m.length);
+    wire_tag_add_cold(op->run, m.data, m.length);
     op->next += m.length;
     p->sending = op;
     p->turn = op->slot;

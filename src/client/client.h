@@ -38,7 +38,7 @@
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
-#define CLIENT_PIECE (512u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
+#define CLIENT_PIECE (128u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
 #define CLIENT_ID_SLOT 16           /* low bits of an attempt's number: its operation's position */
 #define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */

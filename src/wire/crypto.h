@@ -63,6 +63,8 @@ struct wire_tag_run *wire_tag_begin(struct wire_tagger *tagger, const void *key,
 /* The next bytes of the value, which follow those before in memory too: a few are read again later,
  * so all stay where they are until the run is over. */
 void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length);
+/* The same for bytes that the cache does not hold: the next ones are on their way meanwhile. */
+void wire_tag_add_cold(struct wire_tag_run *run, const void *data, size_t length);
 /* After the last: the run is over. */
 void wire_tag_end(struct wire_tag_run *run, uint8_t mac[WIRE_TAG_BYTES]);
 void wire_tag_drop(struct wire_tag_run *run); /* null is fine */

@@ -104,6 +104,7 @@ static void get_gids(struct wire_reader *r, struct fabric_port_address *a)
 
 static void get_address(struct wire_reader *r, struct fabric_port_address *a)
 {
+    memset(a, 0, sizeof *a); /* two of them are compared as a whole */
     a->link_layer = (enum fabric_link_layer)wire_get(r, 1);
     a->state = (enum fabric_port_state)wire_get(r, 1);
     a->port_num = (uint8_t)wire_get(r, 1);

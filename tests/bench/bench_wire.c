@@ -15,7 +15,7 @@
 #define BLOCK ((size_t)2 << 20)
 #define BUFFERS 32u /* more than a cache holds */
 #define BLOCKS 320u
-#define PIECE ((uint32_t)512 << 10)
+#define PIECE ((uint32_t)128 << 10)
 #define TO_REACH 0.8
 
 /* One end of the stream; what it sends goes to the other one's `data`. */

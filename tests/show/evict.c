@@ -221,6 +221,8 @@ static uint64_t draw(struct run *r, uint64_t below)
     return (z ^ z >> 31) % below;
 }
 
+static void violation(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 static void violation(struct run *r, const char *format, ...)
 {
     va_list arguments;

@@ -100,6 +100,8 @@ static enum fabric_error run(void *context, const struct cli_node *node)
 {
     struct desk *desk = context;
     void *state = NULL;
+    if (desk->run)
+        return desk->run(desk, node);
     assert(desk->world);
     desk->busy_poll = node->busy_poll;
     small_sink(desk->world, desk->node, &node->sink);

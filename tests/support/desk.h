@@ -21,6 +21,8 @@ struct desk {
     char sysfs_root[64];       /* where the last look was to be; "" at this machine */
     struct small_world *world; /* null: what runs a node must not be typed */
     uint32_t node;             /* where commands run */
+    /* Runs a node in place of the small world; null: that does. */
+    enum fabric_error (*run)(struct desk *desk, const struct cli_node *node);
     struct desk_file files[DESK_FILES];
     const char *variables[16][2];
     unsigned columns;

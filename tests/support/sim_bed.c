@@ -46,7 +46,7 @@ void sim_bed_close(struct sim_bed *bed)
 
 static void hear(struct sim_bed *bed, const struct testbed_event *event)
 {
-    char line[1400];
+    char line[4096];
     bool exited = event->type == TESTBED_EVENT_EXITED;
     int length = snprintf(line, sizeof(line), "%s %s%s\n", event->node, exited ? "exited " : "",
                           exited ? error_name(event->error) : event->text);

@@ -77,6 +77,8 @@ static void a_fabric_is_looked_into_and_drawn(void **state)
 {
     struct place *place = *state;
     assert_int_equal(shell(place, "$S inspect"), 4);
+    assert_int_equal(shell(place, "$S status --json 2>/dev/null"), 4);
+    assert_true(said(place, "{\"ok\":false,\"error\":{\"name\":\"unreachable\","));
     bring_up(place, "default");
     assert_int_equal(shell(place, "$S inspect"), 0);
     assert_true(said(place, "n2 mlx5_0: node_guid 0x"));

@@ -288,6 +288,69 @@ static void a_completion_that_was_asked_for_is_told_by_a_record(void **state)
     assert_int_equal(poll(&look, 1, 0), 0); /* asked for once, told once */
 }
 
+static void a_program_is_told_of_a_completion_at_the_doorbell_of_its_cq(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct user *user = &b->users[0];
+    struct protocol_completion record = {0};
+    struct pollfd look = {.fd = user->events, .events = POLLIN};
+    struct cq_state *cq = table_find(&user->state.arena, &user->state.device->cqs, user->cq_id);
+    for (int i = 0; i < 2; i++) { /* the second doorbell is for nothing */
+        cq->tells = i == 0;
+        assert_true(shared_lock(b->service.shared));
+        shared_ring_cq(b->service.shared, user->client->place - 1, user->cq_id);
+        shared_unlock(b->service.shared);
+        run(b, MS);
+        assert_int_equal(poll(&look, 1, 0), i == 0);
+        if (i == 0)
+            assert_int_equal(read(user->events, &record, sizeof(record)), sizeof(record));
+    }
+    assert_int_equal(record.cookie, 0xc0);
+}
+
+static int ask_route(struct bench *b, struct user *user, uint32_t dlid)
+{
+    struct protocol_request request = client_request(PROTOCOL_ROUTE);
+    request.u.route.device = user->client->place - 1;
+    request.u.route.port = 1;
+    request.u.route.dlid = dlid;
+    return ask(b, user, &request);
+}
+
+static void a_plain_way_is_told_and_the_epoch_moves_when_it_is_not_plain_any_more(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct user *user = &b->users[0], *peer = &b->users[1];
+    assert_int_equal(ask_route(b, user, peer->lid), 0);
+    assert_int_equal(user->reply.u.route.device, peer->client->place - 1);
+    assert_true(user->fds[0] >= 0 && user->reply.u.route.port == 1);
+    assert_int_equal(ask_route(b, user, 999), ENOENT);
+    uint64_t epoch = b->service.shared->epoch;
+    run(b, 1000 * MS);
+    assert_int_equal(b->service.shared->epoch, epoch);
+    struct net_node *node = sim_device_node(b->service.places[user->client->place - 1].device);
+    net_link_set_loss(net_node_port(node, 1), 1000);
+    run(b, MS);
+    assert_int_not_equal(b->service.shared->epoch, epoch);
+    assert_int_equal(ask_route(b, user, peer->lid), ENOENT);
+}
+
+static void an_owner_of_memory_is_told_as_a_process_while_it_is_connected(void **state)
+{
+    struct bench *b = *state;
+    connect_both(b);
+    struct protocol_request request = client_request(PROTOCOL_OWNER);
+    request.u.handle = b->users[1].client->number;
+    assert_int_equal(ask(b, &b->users[0], &request), 0);
+    assert_int_equal(b->users[0].reply.u.owner.pid, getpid());
+    uint64_t epoch = b->service.shared->epoch;
+    leave(b, &b->users[1]);
+    assert_int_not_equal(b->service.shared->epoch, epoch);
+    assert_int_equal(ask(b, &b->users[0], &request), ESRCH);
+}
+
 static void what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded(void **state)
 {
     struct bench *b = *state;
@@ -520,6 +583,9 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(bytes_go_from_program_to_program),
+        TEST(a_program_is_told_of_a_completion_at_the_doorbell_of_its_cq),
+        TEST(a_plain_way_is_told_and_the_epoch_moves_when_it_is_not_plain_any_more),
+        TEST(an_owner_of_memory_is_told_as_a_process_while_it_is_connected),
         TEST(a_completion_that_was_asked_for_is_told_by_a_record),
         TEST(what_a_program_made_ends_with_it_and_its_peer_sees_retry_exceeded),
         TEST(the_handles_of_another_program_are_no_handles),

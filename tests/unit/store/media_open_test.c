@@ -153,7 +153,7 @@ static void what_cannot_be_made_is_refused(void **state)
     refused(ERR_STORE_FULL, "store_full");
     disk_set_full(bed.disk, false);
     bed.init.makes = false;
-    refused(ERR_NOT_FOUND, "cannot be opened");
+    refused(ERR_MEDIA_FAILED, "cannot be opened: not_found");
     bed.init.makes = true;
     bed.init.path = "/none/such/lane-0";
     refused(ERR_MEDIA_FAILED, "cannot be opened or made");

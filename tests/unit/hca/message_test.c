@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/support/hca_world.h"
+#include "tests/support/twin.h"
+
+#define SEQUENCES 1500
+
+static void both_engines_write_down_the_same_over_random_sequences(void **state)
+{
+    static char text[TWIN_TEXT];
+    uint64_t posted, carried;
+    (void)state;
+    struct twin *twin = twin_create(1);
+    for (uint64_t i = 1; i <= SEQUENCES; i++)
+        if (!twin_play(twin, i, text))
+            fail_msg("sequence %llu:\n%s", (unsigned long long)i, text);
+    twin_count(twin, &posted, &carried);
+    assert_true(carried > posted / 5);
+    assert_true(carried < posted);
+    assert_true(twin_statuses(twin)[FABRIC_WC_REM_ACCESS_ERR] > 0);
+    twin_destroy(twin);
+}
+
+static struct hca_pair with_messages(void)
+{
+    struct hca_pair p = hca_pair_connected(NULL);
+    for (int i = 0; i < 2; i++)
+        hca_use_messages(p.w->host[i].hca, true);
+    return p;
+}
+
+static void a_message_is_over_when_its_post_returns(void **state)
+{
+    (void)state;
+    struct hca_pair p = with_messages();
+    hca_world_fill(p.w, 0, 0, 1u << 20, 3);
+    uint64_t events = sim_events_run(p.w->sim);
+    assert_int_equal(hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, 1u << 20, 7), FABRIC_OK);
+    assert_int_equal(p.w->host[0].wc_count, 1);
+    assert_int_equal(p.w->host[0].wcs[0].wr_id, 7);
+    assert_true(hca_world_same(p.w, 0, 0, 1, 0, 1u << 20));
+    assert_int_equal(sim_events_run(p.w->sim), events);
+    assert_int_equal(hca_messages(p.w->host[0].hca), 1);
+    hca_world_destroy(p.w);
+}
+
+static void what_fails_and_what_follows_it_go_as_packets(void **state)
+{
+    (void)state;
+    struct hca_pair p = with_messages();
+    assert_int_equal(hca_world_send(p.w, 0, p.qp[0], HCA_WR_SEND, 0, 64, 1), FABRIC_OK);
+    assert_int_equal(hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, 64, 2), FABRIC_OK);
+    assert_int_equal(p.w->host[0].wc_count, 0); /* no receive: the first waits, and so the second */
+    assert_int_equal(hca_world_recv(p.w, 1, p.qp[1], 4096, 64, 3), FABRIC_OK);
+    assert_true(hca_world_wait(p.w, 0, 2, SECOND));
+    assert_int_equal(hca_messages(p.w->host[0].hca), 0);
+    hca_world_run(p.w, SECOND);
+    assert_int_equal(hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, 64, 4), FABRIC_OK);
+    assert_int_equal(hca_messages(p.w->host[0].hca), 1); /* and back again */
+    hca_world_destroy(p.w);
+}
+
+static void a_fault_on_the_way_asks_for_packets_and_healing_ends_it(void **state)
+{
+    (void)state;
+    struct hca_pair p = with_messages();
+    hca_world_loss(p.w, 1, 1); /* of what comes back */
+    assert_int_equal(hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, 64, 1), FABRIC_OK);
+    assert_int_equal(p.w->host[0].wc_count, 0);
+    assert_true(hca_world_wait(p.w, 0, 1, SECOND));
+    hca_world_loss(p.w, 1, 0);
+    hca_world_run(p.w, SECOND);
+    assert_int_equal(hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, 64, 2), FABRIC_OK);
+    assert_int_equal(p.w->host[0].wc_count, 2);
+    assert_int_equal(hca_messages(p.w->host[0].hca), 1);
+    hca_world_destroy(p.w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_engines_write_down_the_same_over_random_sequences),
+        cmocka_unit_test(a_message_is_over_when_its_post_returns),
+        cmocka_unit_test(what_fails_and_what_follows_it_go_as_packets),
+        cmocka_unit_test(a_fault_on_the_way_asks_for_packets_and_healing_ends_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
