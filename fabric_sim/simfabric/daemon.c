@@ -184,6 +184,9 @@ static void serve(struct daemon *daemon, struct service_client *client)
         let_go(daemon, client);
         return;
     }
+    /* What programs posted before is done first, as far as it is due. */
+    for (int i = 0; i < 2; i++)
+        (void)service_run(daemon->service, daemon_now(daemon));
     service_request(daemon->service, client, bytes, (size_t)length, &out);
     bool answered = answer(client->socket, &out);
     for (size_t i = 0; i < out.fd_count; i++) {
@@ -284,6 +287,8 @@ static void look_at_input(struct daemon *daemon)
 {
     char ignored[256];
     ssize_t length = read(STDIN_FILENO, ignored, sizeof(ignored));
+    if (PLANTED(simfabric_outlives_its_starter))
+        return;
     daemon->stop = length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN);
 }
 
