@@ -44,6 +44,8 @@ static void make_hca(struct sim_device *device)
         device->init.memory = outside->place(outside->context, device, &device->init.memory_size);
     }
     device->hca = hca_create(device->host->world->net, &device->init);
+    if (device->init.reach) /* programs of their own, in real time */
+        hca_use_messages(device->hca, true);
     hca_set_notify(device->hca, &notify);
     hca_set_trap_handler(device->hca, on_trap, device);
 }

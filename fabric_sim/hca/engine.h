@@ -35,6 +35,7 @@ struct qp_context {
     struct qp_context *next_ready;
 
     struct send_slot *slots; /* parallel to the send ring */
+    sim_event turn;          /* its next message is looked at again then */
     sim_event timer; /* for the deadline of the requester, or the idle limit of a responder */
     uint64_t armed;  /* time of the scheduled event, at or before the deadline */
 
@@ -244,6 +245,10 @@ void context_free(struct qp_context *ctx); /* drops everything */
 
 /* ---- message_local.c: what of the send queue the message engine may carry, it carries */
 void message_run_local(struct qp_context *ctx);
+/* The oldest request that was not begun, before it is: true when it is not to be begun as packets
+ * now, because it was carried, or will be once what is under way is over. So a queue pair is moved
+ * back at a message boundary when its way is plain again. */
+bool message_turn(struct qp_context *ctx);
 
 /* ---- cq.c */
 void cq_push(struct hca *hca, uint32_t cq_id, const struct hca_wc *wc, uint32_t qp_id,

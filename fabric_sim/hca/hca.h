@@ -297,8 +297,7 @@ struct hca_qp_init {
     uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge;
     uint32_t max_inline;
     bool sq_sig_all;
-    bool blocks_own_multicast; /* UD: what it sends to a group that it is in does not come back */
-    uint64_t dc_access_key;    /* DCT */
+    uint64_t dc_access_key; /* DCT */
     uint64_t context;
 };
 

@@ -145,22 +145,29 @@ static void requester_goes_on(struct message *m)
         complete(m, &m->from, qp->send_cq, &wc, qp->sq_tail, false);
 }
 
+static bool begin(struct message *m, const struct message_world *world, struct hca_state *state,
+                  struct qp_state *qp, uint32_t counter)
+{
+    struct transport_state *transport = state_transport(state, qp);
+    *m = (struct message){.world = world,
+                          .from = {.state = state,
+                                   .qp = qp,
+                                   .path = &transport->path,
+                                   .req = &transport->req,
+                                   .rsp = &transport->rsp},
+                          .wqe = send_ring_at(&state->arena, qp, counter)};
+    if (qp->attr.port_num < 1 || qp->attr.port_num > state->device->port_count)
+        return false;
+    m->from.port = &state_port(state, qp->attr.port_num)->info;
+    return true;
+}
+
 /* False: the oldest request is not for this engine. */
 static bool carry_one(const struct message_world *world, struct hca_state *state,
                       struct qp_state *qp)
 {
-    struct transport_state *transport = state_transport(state, qp);
-    struct message m = {.world = world,
-                        .from = {.state = state,
-                                 .qp = qp,
-                                 .path = &transport->path,
-                                 .req = &transport->req,
-                                 .rsp = &transport->rsp},
-                        .wqe = send_ring_at(&state->arena, qp, qp->sq_tail)};
-    if (qp->attr.port_num < 1 || qp->attr.port_num > state->device->port_count)
-        return false;
-    m.from.port = &state_port(state, qp->attr.port_num)->info;
-    if (!message_may_carry(&m) || !message_copy(&m))
+    struct message m;
+    if (!begin(&m, world, state, qp, qp->sq_tail) || !message_may_carry(&m) || !message_copy(&m))
         return false;
     count_packets(&m);
     if (m.receives)
@@ -171,12 +178,21 @@ static bool carry_one(const struct message_world *world, struct hca_state *state
     return true;
 }
 
+bool message_passes(const struct message_world *world, struct hca_state *state, struct qp_state *qp)
+{
+    struct message m;
+    uint32_t next = state_transport(state, qp)->req.tx;
+    assert(next != qp->sq_head);
+    return begin(&m, world, state, qp, next) && !rules_is_local(m.wqe->opcode) &&
+           message_reaches(&m) && m.path.mtu == m.to.path->mtu;
+}
+
 uint32_t message_run(const struct message_world *world, struct hca_state *state,
-                     struct qp_state *qp)
+                     struct qp_state *qp, uint32_t most)
 {
     assert(world && world->route && world->copy && state && qp);
     uint32_t carried = 0;
-    while (qp->sq_tail != qp->sq_head && carry_one(world, state, qp))
+    while (carried < most && qp->sq_tail != qp->sq_head && carry_one(world, state, qp))
         carried++;
     return carried;
 }

@@ -46,9 +46,14 @@ struct message_world {
     uint64_t now; /* ns, as completions show it */
 };
 
-/* Carries messages of the queue pair from the oldest on, until there is none left or one is not for
- * this engine; returns how many. Look at queue_send_rings afterwards. */
+/* Carries messages of the queue pair from the oldest on, until there is none left, one is not for
+ * this engine, or there were `most`; returns how many. Look at queue_send_rings afterwards. */
 uint32_t message_run(const struct message_world *world, struct hca_state *state,
-                     struct qp_state *qp);
+                     struct qp_state *qp, uint32_t most);
+
+/* Whether the request that is to be begun next would go plainly to its peer, and the answer back.
+ */
+bool message_passes(const struct message_world *world, struct hca_state *state,
+                    struct qp_state *qp);
 
 #endif

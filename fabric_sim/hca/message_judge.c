@@ -247,11 +247,11 @@ static bool prepare(struct message *m)
     return true;
 }
 
-bool message_may_carry(struct message *m)
+bool message_reaches(struct message *m)
 {
     struct message_route route;
-    assert(m->wqe && m->from.port && m->from.qp->sq_tail != m->from.qp->sq_head);
-    if (!requester_idle(m) || !prepare(m) || !local_allowed(m))
+    assert(m->wqe && m->from.port);
+    if (!prepare(m))
         return false;
     uint32_t mtu = m->path.mtu;
     uint32_t payload = m->wqe->length < mtu ? m->wqe->length : mtu;
@@ -259,11 +259,18 @@ bool message_may_carry(struct message *m)
         !arrives(&m->to, &m->head))
         return false;
     m->loops = m->to.port == m->from.port;
+    return answer_arrives(m, payload);
+}
+
+bool message_may_carry(struct message *m)
+{
+    assert(m->from.qp->sq_tail != m->from.qp->sq_head);
+    if (!requester_idle(m) || !message_reaches(m) || !local_allowed(m))
+        return false;
     bool datagram = m->from.qp->type == HCA_QP_UD;
     if (datagram && m->head.qkey != m->to.qp->attr.qkey && !PLANTED(message_qkey_unchecked))
         return false;
     if (!datagram && !responder_idle(m))
         return false;
-    return lengths_agree(m) && remote_allowed(m) && receivable(m) && has_room(m) &&
-           answer_arrives(m, payload);
+    return lengths_agree(m) && remote_allowed(m) && receivable(m) && has_room(m);
 }

@@ -6,6 +6,11 @@
 #include <string.h>
 
 #include "fabric_sim/hca/engine.h"
+#include "fabric_sim/hca/queue.h"
+#include "src/fabric/planted.h"
+
+#define BOUNCE 65536u /* bytes copied at once from program to program */
+#define PAUSE 20000   /* ns in which a program may take over what is left of its queue */
 
 static struct hca *hca_of(const struct hca_state *state)
 {
@@ -28,12 +33,35 @@ static bool on_route(void *context, const struct hca_state *from, uint8_t port_n
     return true;
 }
 
+/* Between programs, by way of this one. */
+static bool copy_far(const struct hca_reach *reach, const struct message_part *to,
+                     const struct message_part *from)
+{
+    uint8_t bounce[BOUNCE];
+    assert(reach);
+    for (uint32_t at = 0; at < to->length; at += BOUNCE) {
+        uint32_t part = to->length - at < BOUNCE ? to->length - at : BOUNCE;
+        uint8_t *source = (uint8_t *)(uintptr_t)from->host + at, *target;
+        if (from->owner) {
+            if (!reach->read(reach->context, from->owner, from->host + at, bounce, part))
+                return false;
+            source = bounce;
+        }
+        target = (uint8_t *)(uintptr_t)to->host + at;
+        if (!to->owner)
+            memmove(target, source, part);
+        else if (!reach->write(reach->context, to->owner, to->host + at, source, part))
+            return false;
+    }
+    return true;
+}
+
 static bool on_copy(void *context, const struct message_part *to, const struct message_part *from)
 {
-    (void)context;
+    const struct hca *hca = context;
     assert(to->length == from->length);
     if (to->owner || from->owner)
-        return false; /* of another process: the packet engine has the way there */
+        return copy_far(hca->reach, to, from);
     memmove((void *)(uintptr_t)to->host, (const void *)(uintptr_t)from->host, to->length);
     return true;
 }
@@ -49,13 +77,50 @@ static void on_completed(void *context, struct hca_state *state, struct cq_state
         hca->notify.asked(hca->notify.context, hca, cq->context);
 }
 
+static struct message_world world_of(struct hca *hca)
+{
+    assert(!hca->discard_payload);
+    return (struct message_world){.context = hca,
+                                  .route = on_route,
+                                  .copy = on_copy,
+                                  .completed = on_completed,
+                                  .now = sim_now(hca->sim)};
+}
+
+static uint32_t run(struct qp_context *ctx, uint32_t most)
+{
+    const struct message_world world = world_of(ctx->hca);
+    uint32_t carried = message_run(&world, &ctx->hca->state, ctx->qp, most);
+    ctx->hca->messages += carried;
+    return carried;
+}
+
 void message_run_local(struct qp_context *ctx)
 {
-    struct hca *hca = ctx->hca;
-    const struct message_world world = {
-        .route = on_route, .copy = on_copy, .completed = on_completed, .now = sim_now(hca->sim)};
-    assert(!hca->discard_payload);
-    hca->messages += message_run(&world, &hca->state, ctx->qp);
+    (void)run(ctx, UINT32_MAX);
+}
+
+static void turn_due(void *object, uint64_t unused)
+{
+    struct qp_context *ctx = object;
+    (void)unused;
+    ctx->turn = 0;
+    context_ready(ctx);
+}
+
+bool message_turn(struct qp_context *ctx)
+{
+    const struct requester *req = ctx->req;
+    if (!ctx->hca->use_messages || ctx->dcr || ctx->qp->type != HCA_QP_RC)
+        return false;
+    const struct message_world world = world_of(ctx->hca);
+    if (req->una_psn != req->next_psn) /* what is under way is over soon, or comes back here */
+        return message_passes(&world, &ctx->hca->state, ctx->qp) && !PLANTED(message_never_back);
+    if (run(ctx, 1) == 0)
+        return false;
+    if (queue_send_rings(ctx->qp) && !ctx->turn)
+        ctx->turn = sim_in(ctx->hca->sim, PAUSE, turn_due, ctx, 0);
+    return true;
 }
 
 void hca_use_messages(struct hca *hca, bool use)

@@ -32,6 +32,9 @@ struct message {
  * fills the rest of the message. Changes nothing else. */
 bool message_may_carry(struct message *m);
 
+/* Whether its packets would arrive at once, and their answers; part of the above. */
+bool message_reaches(struct message *m);
+
 /* ---- message_copy.c. Moves the bytes; false: some of them are out of reach. */
 bool message_copy(struct message *m);
 

@@ -324,7 +324,6 @@ enum fabric_error hca_qp_create(struct hca *hca, const struct hca_qp_init *init,
         return ERR_RESOURCES_EXHAUSTED;
     qp->type = (uint8_t)init->type;
     qp->sq_sig_all = init->sq_sig_all;
-    qp->blocks_own_multicast = init->blocks_own_multicast;
     qp->pd = init->type == HCA_QP_XRC_TGT ? 0 : init->pd.id;
     qp->xrcd = init->type == HCA_QP_XRC_TGT ? init->xrcd.id : 0;
     qp->dc_access_key = init->dc_access_key;

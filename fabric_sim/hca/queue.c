@@ -115,6 +115,20 @@ size_t queue_poll(struct hca_state *state, struct cq_state *cq, struct hca_wc *w
     return count;
 }
 
+void queue_purge(struct hca_state *state, struct cq_state *cq, uint32_t qp)
+{
+    assert(cq->slot.id && qp);
+    struct cqe *ring = hca_arena_at(&state->arena, cq->ring);
+    const uint32_t mask = cq->depth - 1, end = cq->tail;
+    uint32_t to = cq->head;
+    for (uint32_t from = cq->head; from != end; from++) {
+        if (ring[from & mask].wc.qp.id == qp && !PLANTED(hca_purge_keeps))
+            continue;
+        ring[to++ & mask] = ring[from & mask];
+    }
+    __atomic_store_n(&cq->tail, to, __ATOMIC_RELEASE);
+}
+
 bool queue_is_empty(const struct cq_state *cq)
 {
     return __atomic_load_n(&cq->tail, __ATOMIC_ACQUIRE) == cq->head;

@@ -30,6 +30,9 @@ bool queue_recv_rings(const struct qp_state *qp);
 /* Takes up to capacity completions, oldest first, and returns their number. */
 size_t queue_poll(struct hca_state *state, struct cq_state *cq, struct hca_wc *wcs,
                   size_t capacity);
+/* Completions of the queue pair are gone, as from the CQs of a program that resets it. The order of
+ * the others stays. */
+void queue_purge(struct hca_state *state, struct cq_state *cq, uint32_t qp);
 /* Whether there is nothing to poll; needs no lock, of the one thread that polls this CQ. */
 bool queue_is_empty(const struct cq_state *cq);
 

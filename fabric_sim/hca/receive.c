@@ -61,9 +61,6 @@ static void receive_multicast(struct hca *hca, struct hca_port *port, struct pac
         if (!qp || qp->attr.port_num != port->info->port_num || qp->state < FABRIC_QPS_RTR ||
             qp->state == FABRIC_QPS_ERR || !pkey_matches(port, context_of(hca, qp), packet))
             continue;
-        bool own = packet->src_qp == qp->qp_num && packet->slid == port->info->lid;
-        if (own && qp->blocks_own_multicast && !PLANTED(hca_own_multicast))
-            continue;
         ud_receive(context_of(hca, qp), port, packet);
     }
     net_free(hca->net, packet);

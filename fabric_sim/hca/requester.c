@@ -155,7 +155,8 @@ struct packet *requester_next(struct qp_context *ctx)
         return idle ? dc_disconnect(ctx) : NULL;
     }
     struct packet *disconnect = NULL;
-    if (!wqe_at(ctx, req->tx)->started && !start(ctx, &disconnect))
+    bool begins = !wqe_at(ctx, req->tx)->started;
+    if (begins && (message_turn(ctx) || !start(ctx, &disconnect)))
         return disconnect;
     struct packet *packet = request_build(ctx);
     if (packet->ack_request)

@@ -170,7 +170,6 @@ struct qp_state {
     uint8_t type;  /* enum hca_qp_type */
     uint8_t state; /* enum fabric_qp_state */
     bool sq_sig_all;
-    bool blocks_own_multicast;
     bool sq_drained; /* in SQD, and reported */
     bool rung;       /* its doorbell was rung and not looked at yet */
     uint32_t qp_num; /* its own for life; shown by a DCT only from RTR on */

@@ -54,6 +54,9 @@ void timer_cancel(struct qp_context *ctx)
     if (ctx->timer)
         sim_cancel(ctx->hca->sim, ctx->timer);
     ctx->timer = 0;
+    if (ctx->turn)
+        sim_cancel(ctx->hca->sim, ctx->turn);
+    ctx->turn = 0;
 }
 
 /* Chapter 9.7.6.1.3: an unanswered request is detected between T and 4T. */

@@ -20,8 +20,9 @@
 #include "fabric_sim/simfabric/view.h"
 #include "src/fabric/planted.h"
 
-#define UP_WAIT UINT64_C(3000000000) /* ns */
-#define DOWN_WAIT 60000              /* ms: the trees of a large fabric are many files */
+#define UP_WAIT UINT64_C(3000000000)   /* ns of the world, */
+#define UP_LIMIT UINT64_C(60000000000) /* and of a machine that is too busy to keep up with it */
+#define DOWN_WAIT 60000                /* ms: the trees of a large fabric are many files */
 
 void simfabric_complain(enum fabric_error error, const char *format, ...)
 {
@@ -41,7 +42,8 @@ static bool is_settled(void *context)
     const struct daemon *daemon = context;
     unsigned cabled, active;
     daemon_count_ports(daemon, &cabled, &active);
-    return active == cabled || daemon_now(daemon) >= UP_WAIT;
+    return active == cabled || sim_now(daemon->service->sim) >= UP_WAIT ||
+           daemon_now(daemon) >= UP_LIMIT;
 }
 
 static bool claim(const struct instance *instance)

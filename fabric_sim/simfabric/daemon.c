@@ -184,6 +184,9 @@ static void serve(struct daemon *daemon, struct service_client *client)
         let_go(daemon, client);
         return;
     }
+    /* What programs posted before is done first, as far as it is due. */
+    for (int i = 0; i < 2; i++)
+        (void)service_run(daemon->service, daemon_now(daemon));
     service_request(daemon->service, client, bytes, (size_t)length, &out);
     bool answered = answer(client->socket, &out);
     for (size_t i = 0; i < out.fd_count; i++) {

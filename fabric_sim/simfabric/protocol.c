@@ -83,8 +83,7 @@ static bool holds_values(const struct protocol_request *request)
     case PROTOCOL_CREATE_SRQ:
         return request->u.srq.max_sge <= FABRIC_MAX_SGE;
     case PROTOCOL_CREATE_QP:
-        return request->u.qp.type <= HCA_QP_DCT && request->u.qp.sq_sig_all <= 1 &&
-               request->u.qp.blocks_own_multicast <= 1;
+        return request->u.qp.type <= HCA_QP_DCT && request->u.qp.sq_sig_all <= 1;
     case PROTOCOL_OPEN_XRCD:
         return request->u.xrcd.by_file <= 1;
     case PROTOCOL_OPEN_QP:

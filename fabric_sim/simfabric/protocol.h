@@ -146,7 +146,6 @@ struct protocol_request {
             uint32_t type; /* enum hca_qp_type */
             uint32_t pd, send_cq, recv_cq, srq, xrcd;
             uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline, sq_sig_all;
-            uint32_t blocks_own_multicast, unused;
         } qp;
         struct {
             uint32_t handle, mask;

@@ -78,7 +78,7 @@ struct service_answer {
 void service_request(struct service *service, struct service_client *client, const void *bytes,
                      size_t length, struct service_answer *out);
 
-/* For service_request.c and service_open.c. */
+/* For the other files of the service. */
 struct hca *service_hca(const struct service *service, const struct service_client *client);
 int service_errno(enum fabric_error error);
 void service_open(struct service *service, struct service_client *client,

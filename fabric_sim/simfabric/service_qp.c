@@ -113,7 +113,6 @@ void call_create_qp(const struct call *call)
                                .max_recv_sge = request->u.qp.max_recv_sge,
                                .max_inline = request->u.qp.max_inline,
                                .sq_sig_all = request->u.qp.sq_sig_all != 0,
-                               .blocks_own_multicast = request->u.qp.blocks_own_multicast != 0,
                                .dc_access_key = request->u.qp.dc_access_key};
     if (!find_parts(call, &init)) {
         call->out->reply.error = EINVAL;

@@ -347,8 +347,7 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
     const uint32_t known =
         IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
     uint32_t flags = attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS ? attr->create_flags : 0;
-    struct plugin_kind wanted = *kind;
-    wanted.blocks_own_multicast = (flags & IBV_QP_CREATE_BLOCK_SELF_MCAST_LB) != 0;
+    /* What is sent to a group never comes back to the port it left from. */
     if (kind->type == HCA_QP_UD)
         flags &= ~(uint32_t)IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
     bool ops = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
@@ -357,8 +356,8 @@ struct ibv_qp *plugin_create_qp_of(struct ibv_context *context,
         errno = EOPNOTSUPP;
         return NULL;
     }
-    struct ibv_qp *qp = plugin_make_qp(
-        context, attr->pd, (const struct ibv_qp_init_attr *)(const void *)attr, &wanted);
+    struct ibv_qp *qp = plugin_make_qp(context, attr->pd,
+                                       (const struct ibv_qp_init_attr *)(const void *)attr, kind);
     if (!qp || !ops || open_batch((struct plugin_qp *)qp, attr->send_ops_flags))
         return qp;
     (void)plugin_destroy_qp(qp);

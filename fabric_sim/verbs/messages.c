@@ -330,7 +330,7 @@ bool messages_carry(struct plugin_context *context, const struct plugin_qp *qp, 
                                             .copy = on_copy,
                                             .completed = on_completed,
                                             .now = context->shared->now};
-        (void)message_run(&world, &context->state, qp->state);
+        (void)message_run(&world, &context->state, qp->state, UINT32_MAX);
         if (!queue_send_rings(qp->state) || !learn(messages, &locked))
             break;
     }

@@ -182,7 +182,6 @@ struct plugin_kind {
     uint32_t type; /* enum hca_qp_type */
     uint64_t dc_access_key;
     uint32_t xrcd; /* handle, of an XRC target; it has no pd */
-    bool blocks_own_multicast;
 };
 /* The kind of a queue pair that verbs have a number for; false: it is not served. */
 bool plugin_qp_type(enum ibv_qp_type type, uint32_t *out);

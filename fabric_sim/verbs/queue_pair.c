@@ -49,7 +49,6 @@ static void write_init(const struct ibv_pd *pd, const struct ibv_qp_init_attr *a
     request->u.qp.max_recv_sge = attr->srq ? 0 : attr->cap.max_recv_sge;
     request->u.qp.max_inline = attr->cap.max_inline_data;
     request->u.qp.sq_sig_all = attr->sq_sig_all != 0;
-    request->u.qp.blocks_own_multicast = kind->blocks_own_multicast;
 }
 
 /* libibverbs fills nothing of a new queue pair. */
@@ -137,6 +136,22 @@ static void write_attr(const struct ibv_qp_attr *from, int mask, struct protocol
         plugin_put_av(&from->ah_attr, &to->av);
 }
 
+/* Nobody is told any more of what was posted before a reset, as drivers do it. */
+static bool purge(struct plugin_context *context, const struct ibv_qp *qp)
+{
+    const struct ibv_cq *cqs[] = {qp->send_cq, qp->recv_cq};
+    if (!shared_lock(context->shared))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        const struct plugin_cq *cq = (const struct plugin_cq *)(const void *)cqs[i];
+        if (cq)
+            queue_purge(&context->state, cq->state,
+                        ((const struct plugin_qp *)(const void *)qp)->id);
+    }
+    shared_unlock(context->shared);
+    return true;
+}
+
 /* What programs may say of the half that an XRC queue pair has not; the kernel does not look at it
  * either, and perftest says it. */
 static int without_ignored(uint32_t type, int mask)
@@ -164,7 +179,8 @@ int plugin_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     if (!error && qp->state == IBV_QPS_RTR && of->type == HCA_QP_DCT &&
         !PLANTED(verbs_target_numberless))
         qp->qp_num = of->state->qp_num; /* a DC target has none before */
-    return error;
+    bool reset = !error && (mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET;
+    return reset && !purge(context_of_plugin(qp->context), qp) ? EIO : error;
 }
 
 static void read_attr(const struct protocol_qp_attr *from, struct ibv_qp_attr *to)

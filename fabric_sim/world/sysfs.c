@@ -132,12 +132,27 @@ static bool gid_is_empty(const struct port_gid *gid)
     return memcmp(gid->gid.raw, zero, sizeof(zero)) == 0;
 }
 
+/* Of a table of `count` entries those that the walk may be about: all for a listing, else one. */
+static void narrow(const struct walk *walk, uint16_t count, uint16_t *first, uint16_t *end)
+{
+    unsigned long index = strtoul(walk->rest, NULL, 10);
+    *first = 0;
+    *end = count;
+    if (walk->rest[0] == '\0')
+        return;
+    *first = index < count ? (uint16_t)index : count;
+    *end = index < count ? (uint16_t)(index + 1) : count;
+    assert(*first <= *end);
+}
+
 static void describe_gids(struct walk *walk, const struct port_info *info)
 {
     const char *outer;
+    uint16_t first, end;
     if (!enter(walk, "gids", &outer))
         return;
-    for (uint16_t i = 0; i < info->gid_count; i++) {
+    narrow(walk, info->gid_count, &first, &end);
+    for (uint16_t i = first; i < end; i++) {
         char name[8], text[48];
         snprintf(name, sizeof(name), "%u", i);
         gid_text(info->gids[i].gid.raw, text);
@@ -151,12 +166,14 @@ static void describe_gid_attrs(struct walk *walk, const struct port_info *info)
 {
     static const char *const types[] = {"IB/RoCE v1", "IB/RoCE v1", "RoCE v2"};
     const char *outer, *inner;
+    uint16_t first, end;
     if (!enter(walk, "gid_attrs", &outer))
         return;
     for (int ndevs = 0; ndevs < 2; ndevs++) {
         if (!enter(walk, ndevs ? "ndevs" : "types", &inner))
             continue;
-        for (uint16_t i = 0; i < info->gid_count; i++) {
+        narrow(walk, info->gid_count, &first, &end);
+        for (uint16_t i = first; i < end; i++) {
             const struct port_gid *gid = &info->gids[i];
             char name[8];
             snprintf(name, sizeof(name), "%u", i);
@@ -175,9 +192,11 @@ static void describe_gid_attrs(struct walk *walk, const struct port_info *info)
 static void describe_pkeys(struct walk *walk, const struct port_info *info)
 {
     const char *outer;
+    uint16_t first, end;
     if (!enter(walk, "pkeys", &outer))
         return;
-    for (uint16_t i = 0; i < info->pkey_count; i++) {
+    narrow(walk, info->pkey_count, &first, &end);
+    for (uint16_t i = first; i < end; i++) {
         char name[8];
         snprintf(name, sizeof(name), "%u", i);
         file(walk, name, "0x%04x\n", info->pkeys[i]);

@@ -110,8 +110,10 @@ static void draw_attributes(struct side *side)
     case 4:
         b->attr.av.is_global = !global;
         break;
-    case 5:
-        b->attr.rq_psn = (b->attr.rq_psn + side_draw(side, 3)) & 0xffffff;
+    case 5: /* of several requests, how many the same answer is for is chance */
+        side->parted = side->single;
+        if (side->single)
+            b->attr.rq_psn = (b->attr.rq_psn + side_draw(side, 3)) & 0xffffff;
         break;
     case 6:
         b->attr.max_dest_rd_atomic = 0;

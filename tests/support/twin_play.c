@@ -102,7 +102,7 @@ static void note_queue_pair(struct side *side, int end)
     assert(!error);
     (void)error;
     /* How much of several requests had left when one of them failed is chance. */
-    bool psns = side->single || info.attr.state != FABRIC_QPS_ERR;
+    bool psns = side->exact || info.attr.state != FABRIC_QPS_ERR;
     side_note(side, "qp %d state %d sq %u rq %u out %u in %u told %u", end, (int)info.attr.state,
               psns ? info.attr.sq_psn : 0, psns ? info.attr.rq_psn : 0, info.sq_outstanding,
               info.rq_outstanding, side->told[end]);
@@ -130,16 +130,18 @@ static void note_host(struct side *side, int i)
     enum fabric_error error = hca_counters_query(host->hca, 1, &counters);
     assert(!error);
     (void)error;
-    side_note(side, "host %d memory %016llx bad pkey %llu qkey %llu traps %zu", i,
-              (unsigned long long)hash(host->memory, SIDE_MEMORY),
-              (unsigned long long)counters.bad_pkey, (unsigned long long)counters.bad_qkey,
-              host->trap_count);
-    if (side->single) /* several at once may be acknowledged together */
-        side_note(side, "host %d sent %llu %llu got %llu %llu", i,
-                  (unsigned long long)(counters.xmit_packets - before->xmit_packets),
-                  (unsigned long long)(counters.xmit_data - before->xmit_data),
-                  (unsigned long long)(counters.rcv_packets - before->rcv_packets),
-                  (unsigned long long)(counters.rcv_data - before->rcv_data));
+    side_note(side, "host %d memory %016llx", i,
+              (unsigned long long)hash(host->memory, SIDE_MEMORY));
+    if (!side->exact) /* of several requests, how many packets they need is chance */
+        return;
+    side_note(side, "host %d bad pkey %llu qkey %llu traps %zu", i,
+              (unsigned long long)(counters.bad_pkey - before->bad_pkey),
+              (unsigned long long)(counters.bad_qkey - before->bad_qkey), host->trap_count);
+    side_note(side, "host %d sent %llu %llu got %llu %llu", i,
+              (unsigned long long)(counters.xmit_packets - before->xmit_packets),
+              (unsigned long long)(counters.xmit_data - before->xmit_data),
+              (unsigned long long)(counters.rcv_packets - before->rcv_packets),
+              (unsigned long long)(counters.rcv_data - before->rcv_data));
 }
 
 static void note_all(struct side *side)
@@ -167,6 +169,12 @@ static void move(struct side *side, int end, enum fabric_qp_state state, uint32_
     side_note(side, "end %d to state %d: %d", end, (int)state, (int)error);
 }
 
+static void reset(struct side *side, int end)
+{
+    move(side, end, FABRIC_QPS_RESET, 0);
+    pair_bring_up(side, end);
+}
+
 static void set_active_mtu(struct side *side, int host, enum fabric_mtu mtu)
 {
     struct net_port *port = net_node_port(side->w->host[host].node, 1);
@@ -182,7 +190,10 @@ static void step_change(struct side *side, int end)
     struct hca_host *h = &side->w->host[e->host];
     switch (side_draw(side, 12)) {
     case 0:
+        if (side->parted)
+            break;
         move(side, end, FABRIC_QPS_SQD, HCA_QP_EN_SQD_ASYNC_NOTIFY);
+        side->exact = false; /* what is posted now begins together */
         break;
     case 1:
     case 2:
@@ -192,8 +203,10 @@ static void step_change(struct side *side, int end)
         move(side, end, FABRIC_QPS_ERR, 0);
         break;
     case 4:
-        move(side, end, FABRIC_QPS_RESET, 0);
-        pair_bring_up(side, end);
+        reset(side, end);
+        side->parted = side->exact;
+        if (!side->exact)
+            reset(side, 1 - end);
         break;
     case 5:
         if (e->window_open)
@@ -262,10 +275,8 @@ static void revive(struct side *side)
     }
     if (!failed || !side_chance(side, 80))
         return;
-    for (int i = 0; i < 2; i++) {
-        move(side, i, FABRIC_QPS_RESET, 0);
-        pair_bring_up(side, i);
-    }
+    for (int i = 0; i < 2; i++)
+        reset(side, i);
 }
 
 static void run(struct side *side)
@@ -280,9 +291,13 @@ void side_play(struct side *side, uint64_t sequence)
     side->length = 0;
     side->next_id = 0;
     memset(side->told, 0, sizeof(side->told));
-    for (int i = 0; i < SIDE_HOSTS; i++)
+    for (int i = 0; i < SIDE_HOSTS; i++) {
         side->before[i] = hca_world_port(side->w, i)->counters;
+        side->w->host[i].trap_count = 0;
+    }
+    side->parted = false;
     pair_make(side);
+    side->exact = side->single;
     side_note(side, "sequence %llu type %d single %d loops %d", (unsigned long long)sequence,
               (int)side->type, side->single, side->loops);
     for (int i = 0; i < 2; i++)

@@ -31,6 +31,8 @@ struct side {
     uint64_t draws; /* state of the generator of the sequence */
     enum hca_qp_type type;
     bool single; /* one request at a time */
+    bool exact;  /* and so their packets can be counted */
+    bool parted; /* the PSNs of the two ends do not agree: what comes together would be chance */
     bool shared_cq, loops;
     struct side_end ends[2];
     uint32_t told[SIDE_HOSTS]; /* events of armed CQs */

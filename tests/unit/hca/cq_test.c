@@ -167,6 +167,33 @@ static void a_queue_pair_of_another_cq_lives_on(void **state)
     hca_world_destroy(p.w);
 }
 
+static void a_cq_grows_and_shrinks_around_what_is_in_it(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct hca_host *h = &p.w->host[0];
+    const uint32_t depths[] = {9, 600, 5};
+    struct hca_wc wc;
+    hca_set_notify(h->hca, NULL);
+    assert_int_equal(hca_cq_resize(h->hca, h->cq, 7), FABRIC_OK);
+    write_some(&p, 0, 7);
+    assert_int_equal(hca_cq_poll(h->hca, h->cq, &wc, 1), 1); /* the ring begins in the middle */
+    assert_int_equal(hca_cq_poll(h->hca, h->cq, &wc, 1), 1);
+    for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
+        assert_int_equal(hca_cq_resize(h->hca, h->cq, depths[i]), FABRIC_OK);
+    assert_int_equal(hca_cq_resize(h->hca, h->cq, 4), ERR_INVALID_ARGUMENT);
+    assert_int_equal(hca_cq_resize(h->hca, h->cq, 0), ERR_INVALID_ARGUMENT);
+    for (uint64_t i = 2; i < 7; i++) {
+        assert_int_equal(hca_cq_poll(h->hca, h->cq, &wc, 1), 1);
+        assert_int_equal(wc.wr_id, i);
+        assert_int_equal(wc.status, FABRIC_WC_SUCCESS);
+    }
+    write_some(&p, 7, 5);
+    assert_int_equal(hca_cq_poll(h->hca, h->cq, &wc, 1), 1);
+    assert_int_equal(wc.wr_id, 7);
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +201,7 @@ int main(void)
         cmocka_unit_test(an_overrun_cq_ends_whatever_completes_to_it_later),
         cmocka_unit_test(a_cq_that_is_just_full_has_not_overrun),
         cmocka_unit_test(an_overrun_cq_takes_nothing_even_when_it_was_polled_empty),
-        cmocka_unit_test(a_queue_pair_of_another_cq_lives_on)};
+        cmocka_unit_test(a_queue_pair_of_another_cq_lives_on),
+        cmocka_unit_test(a_cq_grows_and_shrinks_around_what_is_in_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

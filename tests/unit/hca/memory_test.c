@@ -227,6 +227,64 @@ static void a_window_that_waits_grants_nothing(void **state)
     hca_world_destroy(p.w);
 }
 
+#define ALL_RIGHTS (HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_READ)
+
+static void a_region_registered_anew_is_what_it_was_changed_to(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct hca_host *peer = &p.w->host[1];
+    struct hca_mr_new to = {.changes = HCA_MR_TRANSLATION,
+                            .addr = peer->memory + 8192,
+                            .length = 4096,
+                            .iova = 0x20000};
+    hca_mr mr;
+    uint32_t key;
+    assert_int_equal(
+        hca_mr_register(peer->hca, peer->pd, peer->memory, 8192, 0, ALL_RIGHTS, 0, &mr, &key),
+        FABRIC_OK);
+    assert_int_equal(write_by(&p, key, 8000, 64), FABRIC_WC_SUCCESS);
+    hca_world_fill(p.w, 0, 0, 64, 0x31);
+    assert_int_equal(hca_mr_reregister(peer->hca, mr, &to), FABRIC_OK);
+    assert_int_equal(write_by(&p, key, 0x20000, 64), FABRIC_WC_SUCCESS);
+    assert_true(hca_world_same(p.w, 0, 0, 1, 8192, 64));
+    to = (struct hca_mr_new){.changes = HCA_MR_ACCESS, .access = HCA_ACCESS_LOCAL_WRITE};
+    assert_int_equal(hca_mr_reregister(peer->hca, mr, &to), FABRIC_OK);
+    assert_int_equal(write_by(&p, key, 0x20000, 64), FABRIC_WC_REM_ACCESS_ERR);
+    hca_world_destroy(p.w);
+}
+
+static void what_a_region_cannot_become_leaves_it_as_it_was(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_connected(NULL);
+    struct hca_host *peer = &p.w->host[1];
+    const struct hca_mr_new wrong[] = {
+        {.changes = HCA_MR_TRANSLATION, .addr = peer->memory, .length = 0},
+        {.changes = HCA_MR_TRANSLATION, .addr = peer->memory, .length = 4096, .iova = 64},
+        {.changes = HCA_MR_ACCESS, .access = HCA_ACCESS_REMOTE_WRITE}};
+    hca_mr mr;
+    hca_mw mw;
+    hca_pd pd;
+    uint32_t key, rkey;
+    assert_int_equal(
+        hca_mr_register(peer->hca, peer->pd, peer->memory, 8192, 0, ALL_RIGHTS, 0, &mr, &key),
+        FABRIC_OK);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_int_equal(hca_mr_reregister(peer->hca, mr, &wrong[i]), ERR_INVALID_ARGUMENT);
+    assert_int_equal(write_by(&p, key, 8000, 64), FABRIC_WC_SUCCESS);
+    assert_int_equal(hca_pd_alloc(peer->hca, &pd), FABRIC_OK);
+    const struct hca_mr_new moved = {.changes = HCA_MR_PD, .pd = pd};
+    assert_int_equal(hca_mw_open(peer->hca, mr, 0, 64, HCA_ACCESS_REMOTE_WRITE, 0, &mw, &rkey),
+                     FABRIC_OK);
+    assert_int_equal(hca_mr_reregister(peer->hca, mr, &moved), ERR_INVALID_ARGUMENT);
+    hca_mw_end(peer->hca, mw);
+    assert_int_equal(hca_mr_reregister(peer->hca, mr, &moved), FABRIC_OK);
+    assert_int_equal(hca_pd_dealloc(peer->hca, pd), ERR_INVALID_ARGUMENT); /* it is in there */
+    assert_int_equal(write_by(&p, key, 8000, 64), FABRIC_WC_REM_ACCESS_ERR);
+    hca_world_destroy(p.w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +296,8 @@ int main(void)
         cmocka_unit_test(a_window_is_not_larger_or_more_than_it_says),
         cmocka_unit_test(nothing_lands_after_a_window_was_revoked),
         cmocka_unit_test(a_host_address_is_found_under_its_key),
-        cmocka_unit_test(a_protection_domain_in_use_stays)};
+        cmocka_unit_test(a_protection_domain_in_use_stays),
+        cmocka_unit_test(a_region_registered_anew_is_what_it_was_changed_to),
+        cmocka_unit_test(what_a_region_cannot_become_leaves_it_as_it_was)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

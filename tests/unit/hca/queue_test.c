@@ -141,6 +141,32 @@ static void asking_for_less_does_not_take_back_asking_for_any(void **state)
     assert_true(queue_tells(&cq, false));
 }
 
+static void completions_of_a_purged_queue_pair_go_and_the_others_stay_in_order(void **state)
+{
+    (void)state;
+    struct bench b;
+    bench_make(&b);
+    struct hca_host *h = &b.w->host[0];
+    hca_qp others[2];
+    struct hca_qp_attr a = hca_world_attr(b.w, 0, 1), back = hca_world_attr(b.w, 1, 0);
+    hca_world_connect(b.w, &a, &back, others);
+    hca_set_notify(h->hca, NULL); /* nobody polls */
+    for (uint64_t i = 0; i < 6; i++) {
+        hca_qp qp = i % 2 ? others[0] : b.qp[0];
+        assert_int_equal(hca_world_send(b.w, 0, qp, HCA_WR_RDMA_WRITE, 0, 64, i), FABRIC_OK);
+        hca_world_run(b.w, MS);
+    }
+    struct cq_state *cq = table_find(&b.state.arena, &b.state.device->cqs, h->cq.id);
+    struct hca_wc wcs[8];
+    assert_int_equal(queue_poll(&b.state, cq, wcs, 1), 1);
+    queue_purge(&b.state, cq, b.qp[0].id);
+    assert_int_equal(queue_poll(&b.state, cq, wcs, 8), 3);
+    for (uint64_t i = 0; i < 3; i++)
+        assert_int_equal(wcs[i].wr_id, 2 * i + 1);
+    assert_true(queue_is_empty(cq));
+    bench_end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_doorbell_of_a_queue_pair_in_error_flushes_both_queues),
         cmocka_unit_test(a_removed_device_takes_no_posts),
         cmocka_unit_test(a_completion_is_told_once_to_who_asked),
-        cmocka_unit_test(asking_for_less_does_not_take_back_asking_for_any)};
+        cmocka_unit_test(asking_for_less_does_not_take_back_asking_for_any),
+        cmocka_unit_test(completions_of_a_purged_queue_pair_go_and_the_others_stay_in_order)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

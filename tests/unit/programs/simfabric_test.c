@@ -148,6 +148,21 @@ static void a_program_that_would_not_load_the_plug_in_is_refused(void **state)
     }
 }
 
+static void the_adapters_of_a_machine_that_has_its_own_are_not_seen(void **state)
+{
+    struct place *place = *state;
+    need_node(place);
+    if (geteuid() != 0)
+        skip(); /* an ordinary user cannot pretend that the machine has any */
+    assert_int_equal(
+        shell(place, "unshare --mount sh -c 'mount -t tmpfs none /sys/class && mkdir -p "
+                     "/sys/class/infiniband/mlx5_9 /sys/class/infiniband_mad /sys/class/net && "
+                     "'$S' exec --node n1 -- ls /sys/class /sys/class/infiniband'"),
+        0);
+    assert_string_equal(place->output, "/sys/class:\ninfiniband\ninfiniband_verbs\nnet\n\n"
+                                       "/sys/class/infiniband:\nmlx5_0\n");
+}
+
 static void a_libibverbs_of_another_private_abi_is_told(void **state)
 {
     struct place *place = *state;
@@ -200,16 +215,18 @@ static void the_programs_of_an_ordinary_user_share_one_user_namespace(void **sta
               "%s unshare --map-current-user --mount true",
               place->folder, place->folder, place->folder, user, user) != 0)
         skip();
-    assert_int_equal(shell(place, "cat %s/pair.yaml | %s $S up -", place->folder, user), 0);
-    assert_int_equal(shell(place,
-                           "a=$(%s $S exec --node n1 -- readlink /proc/self/ns/user); "
-                           "b=$(%s $S exec --node n2 -- readlink /proc/self/ns/user); "
-                           "test -n \"$a\" && test \"$a\" = \"$b\" && "
-                           "test \"$a\" != \"$(readlink /proc/self/ns/user)\" && "
-                           "%s $S exec --node n1 -- %s --look",
-                           user, user, user, place->self),
-                     0);
-    assert_int_equal(shell(place, "%s $S down", user), 0);
+    int up = shell(place, "cat %s/pair.yaml | %s $S up -", place->folder, user);
+    int found = shell(place,
+                      "a=$(%s $S exec --node n1 -- readlink /proc/self/ns/user); "
+                      "b=$(%s $S exec --node n2 -- readlink /proc/self/ns/user); "
+                      "test -n \"$a\" && test \"$a\" = \"$b\" && "
+                      "test \"$a\" != \"$(readlink /proc/self/ns/user)\" && "
+                      "%s $S exec --node n1 -- %s --look",
+                      user, user, user, place->self);
+    int down = shell(place, "%s $S down", user); /* before anything can fail */
+    assert_int_equal(up, 0);
+    assert_int_equal(found, 0);
+    assert_int_equal(down, 0);
 }
 
 static void programs_of_others_see_the_device(void **state)
@@ -356,6 +373,7 @@ int main(int argc, char **argv)
         TEST(the_exit_status_and_the_signal_of_a_program_are_its_own),
         TEST(a_program_finds_the_node_and_nothing_of_the_host),
         TEST(a_program_that_would_not_load_the_plug_in_is_refused),
+        TEST(the_adapters_of_a_machine_that_has_its_own_are_not_seen),
         TEST(a_libibverbs_of_another_private_abi_is_told),
         TEST(a_shell_on_a_node_says_where_it_is),
         TEST(the_programs_of_an_ordinary_user_share_one_user_namespace),

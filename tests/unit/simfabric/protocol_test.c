@@ -104,6 +104,27 @@ static void attributes_are_values_that_exist(void **state)
     assert_int_equal(check(&bad), 0);
 }
 
+static void a_window_has_a_type_and_a_region_registered_anew_a_change(void **state)
+{
+    (void)state;
+    struct protocol_request request = client_request(PROTOCOL_ALLOC_MW);
+    assert_int_equal(check(&request), EINVAL);
+    request.u.mw.type = HCA_MW_TYPE_2;
+    assert_int_equal(check(&request), 0);
+    request.u.mw.type++;
+    assert_int_equal(check(&request), EINVAL);
+    request = client_request(PROTOCOL_REREG_MR);
+    assert_int_equal(check(&request), EINVAL);
+    request.u.mr.changes = HCA_MR_PD;
+    assert_int_equal(check(&request), 0);
+    request.u.mr.changes = HCA_MR_TRANSLATION; /* but no address */
+    assert_int_equal(check(&request), EINVAL);
+    request.u.mr.addr = 4096;
+    assert_int_equal(check(&request), 0);
+    request.u.mr.changes = 8;
+    assert_int_equal(check(&request), EINVAL);
+}
+
 static void other_members_are_values_that_exist(void **state)
 {
     (void)state;
@@ -144,6 +165,7 @@ int main(void)
         cmocka_unit_test(names_have_an_end),
         cmocka_unit_test(a_fault_has_a_word_names_with_an_end_and_no_endless_time),
         cmocka_unit_test(attributes_are_values_that_exist),
+        cmocka_unit_test(a_window_has_a_type_and_a_region_registered_anew_a_change),
         cmocka_unit_test(other_members_are_values_that_exist)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
