@@ -107,7 +107,7 @@ endif
 .DELETE_ON_ERROR:
 
 # ---- What people type ------------------------------------------------------------------------
-.PHONY: all help crash tests objects check check-vm lint format coverage planted scenarios bench requirements \
+.PHONY: all help crash tests objects check check-vm check-emulated lint format coverage planted scenarios bench requirements \
         demo docs fuzz install clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) $(PLUGIN) ## build programs and library (VARIANT=release|asan|planted|...)
@@ -122,6 +122,10 @@ REPEAT = 1
 check-vm: ## conformance and scenarios on the kernel's soft-RoCE, in a virtual machine (REPEAT=n)
 	@ci/deps vm
 	@ci/check-vm $(REPEAT)
+
+check-emulated: ## scenarios on simfabric's simulated adapters, with the hardware backend
+	@ci/deps check
+	@ci/check-emulated
 
 lint: ## arrows, formatting, sizes, comments, licence lines (ARGS=--selftest tests the rules)
 	@ci/deps lint

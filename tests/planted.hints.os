@@ -3,6 +3,7 @@ os_alarms_unordered fabric_hw/os/alarm_test
 os_cancelled_timer_fires fabric_hw/os/keep_test
 os_children_anybodys_folder unit/scenario/undo_test
 os_children_append_to_torn unit/fabric_hw/os/children_test
+os_children_shared_network os/children_self_test
 os_children_wait_for_grandchildren unit/fabric_hw/os/children_test
 os_close_overtakes fabric_hw/os/io_test
 os_close_without_drain fabric_hw/os/stream_test

@@ -97,7 +97,7 @@ _DAEMON = (r"memfd_create|mmap(64)?|munmap|madvise|mount|unshare|setns|dl(open|s
            r"|l?stat(64)?|access|readlink|link|symlink|rmdir|nftw(64)?|(open|read|close)dir(64)?"
            r"|fgets|fread|fopen(64)?|fclose|[gs]etenv|pthread_mutexattr_\w+")
 # What the plug-in patches and asks for: the loader's view of libibverbs.
-_PLUGIN = r"_?verbs_\w+|ibv_open_device|dl_iterate_phdr|sysconf|mprotect"
+_PLUGIN = r"_?verbs_\w+|ibv_open_device|dl_iterate_phdr|sysconf|mprotect|poll|dup"
 
 _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "libmnl/libmnl.h",
                "liburing.h", "linux/*", "microhttpd.h", "netdb.h", "netinet/*", "poll.h",
@@ -110,7 +110,7 @@ HEADERS = {
     "fabric_sim": _PLAIN_HEADERS,
     "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
                              "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"},
-    "fabric_sim/verbs": {"endian.h", "fcntl.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
+    "fabric_sim/verbs": {"endian.h", "fcntl.h", "poll.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
                          "rdma/ib_user_verbs.h", "sched.h", "stdatomic.h", "sys/*", "unistd.h"},
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
     "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",

@@ -287,6 +287,8 @@ static void look_at_input(struct daemon *daemon)
 {
     char ignored[256];
     ssize_t length = read(STDIN_FILENO, ignored, sizeof(ignored));
+    if (PLANTED(simfabric_outlives_its_starter))
+        return;
     daemon->stop = length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN);
 }
 

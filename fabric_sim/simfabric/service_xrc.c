@@ -18,16 +18,18 @@ static uint32_t place_of(const struct service *service, const struct object *obj
     return client->place;
 }
 
-static bool is_shared(enum object_kind kind)
+/* Whether others may have it too: of most objects nobody needs to look for a second handle. */
+static bool may_be_shared(const struct object *object)
 {
-    return kind == OBJECT_XRCD || kind == OBJECT_QP;
+    return object->kind == OBJECT_XRCD ? object->of_file
+                                       : object->kind == OBJECT_QP && object->xrcd;
 }
 
 /* Another handle on the same thing, of that client or (null) of any other. */
 static struct object *share(const struct service *service, const struct object *object,
                             const struct service_client *client)
 {
-    if (!is_shared(object->kind) || !object->id)
+    if (!may_be_shared(object) || !object->id)
         return NULL;
     for (uint32_t i = 0; i < service->objects.used; i++) {
         struct object *other = service->objects.at[i];

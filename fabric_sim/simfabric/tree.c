@@ -88,6 +88,13 @@ static bool put(struct latest *latest, const char *path, const char *content, si
     return true;
 }
 
+/* Interfaces of the simulated world are none of the machine: libibverbs looks one up by the name
+ * that stands there, and takes a GID for unreadable when it finds none. */
+static bool names_interface(const char *path)
+{
+    return strstr(path, "/gid_attrs/ndevs/") && !PLANTED(simfabric_interface_of_world);
+}
+
 static bool put_file(const struct sysfs_view *view, const struct place *file, struct latest *latest)
 {
     char content[CONTENT];
@@ -98,7 +105,7 @@ static bool put_file(const struct sysfs_view *view, const struct place *file, st
      * answers EINVAL, as no file of this tree can. */
     if (error && strstr(file->sys, "/gid_attrs/types/") && !PLANTED(simfabric_holes_without_type))
         return put(latest, file->real, "IB/RoCE v1\n", strlen("IB/RoCE v1\n"));
-    if (error)
+    if (error || names_interface(file->sys))
         return unlink(file->real) == 0 || errno == ENOENT;
     if (strstr(file->sys, "/infiniband_verbs/") && strcmp(name, "dev") == 0 &&
         !PLANTED(simfabric_dev_of_kernel))

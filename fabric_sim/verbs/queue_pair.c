@@ -156,7 +156,7 @@ static bool purge(struct plugin_context *context, const struct ibv_qp *qp)
  * either, and perftest says it. */
 static int without_ignored(uint32_t type, int mask)
 {
-    if (type == HCA_QP_XRC_INI)
+    if (type == HCA_QP_XRC_INI && !PLANTED(verbs_xrc_half_judged))
         return mask & ~(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
     if (type == HCA_QP_XRC_TGT)
         return mask & ~(IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY);

@@ -242,7 +242,7 @@ static bool by_ibportstate(const struct actuator_target *target, const struct te
 static bool is_simulated(enum testbed_word word)
 {
     return fault_words[word].cap != FABRIC_CAP_TCP &&
-           fault_words[word].cap != FABRIC_CAP_DISK_FAULT &&
+           (fault_words[word].cap != FABRIC_CAP_DISK_FAULT || PLANTED(scenario_disks_simulated)) &&
            fault_words[word].cap != FABRIC_CAP_POWER_LOSS && !actuator_is_own(word);
 }
 

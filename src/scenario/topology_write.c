@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/fabric/gid.h"
+#include "src/fabric/planted.h"
 
 #define DSCPS 64
 #define PRIORITIES 8
@@ -42,7 +43,8 @@ static void write_members(const struct topology_partition *partition, bool full,
 {
     size_t count = 0;
     for (size_t i = 0; i < partition->member_count; i++) {
-        if (partition->members[i].full != full)
+        bool is_full = partition->members[i].full || PLANTED(scenario_limited_written_full);
+        if (is_full != full)
             continue;
         text_add(out, count++ ? ", " : full ? ", full: [" : ", limited: [");
         add_string(out, partition->members[i].node);

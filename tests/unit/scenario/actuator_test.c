@@ -128,6 +128,37 @@ static void what_a_cable_does_adds_up(void **state)
     assert_non_null(strstr(done(&fault, 0), "delay 1000us reorder 50.0000%"));
 }
 
+static void a_simulated_fabric_is_told_the_word_with_all_that_it_says(void **state)
+{
+    static const char *const begin[] = {"simfabric", "ctl", "--name", "x", NULL};
+    (void)state;
+    read_inventory(IP);
+    inventory->simfabric = begin;
+    struct testbed_fault fault = {.word = TESTBED_PKEY_LIMITED,
+                                  .node = "a",
+                                  .device = "mlx5_0",
+                                  .port = 2,
+                                  .value = 0x123,
+                                  .on = true};
+    assert_string_equal(done(&fault, 0), "simfabric ctl --name x pkey_limited node='a' "
+                                         "device='mlx5_0' port=2 pkey=291 on=true;|");
+    fault = (struct testbed_fault){.word = TESTBED_GID_ADD, .node = "a", .index = 3};
+    fault.gid_type = FABRIC_GID_TYPE_ROCE_V2;
+    assert_true(gid_parse("fd00::1", &fault.gid));
+    assert_string_equal(done(&fault, 0),
+                        "simfabric ctl --name x gid_add node='a' index=3 "
+                        "gid='fd00:0000:0000:0000:0000:0000:0000:0001' type=roce_v2;|");
+    fault = (struct testbed_fault){.word = TESTBED_DELAY, .node = "a", .duration = 2000};
+    assert_string_equal(done(&fault, 0),
+                        "simfabric ctl --name x delay node='a' duration=2000 ns jitter=0 ns;|");
+    fault.word = TESTBED_TCP_CUT; /* streams are those of the machine */
+    assert_string_equal(done(&fault, 0), "ss -K src 192.0.2.1 dst 192.0.2.2;|");
+    fault.word = TESTBED_DISK_FULL; /* and so are disks */
+    assert_string_equal(done(&fault, 0), "no actuator for disk_full");
+    assert_true(actuator_caps(inventory) & FABRIC_CAP_SM);
+    assert_false(actuator_caps(inventory) & FABRIC_CAP_DISK_FAULT);
+}
+
 static void a_gid_is_an_address(void **state)
 {
     (void)state;
@@ -280,6 +311,8 @@ int main(void)
         cmocka_unit_test_teardown(a_port_and_a_cable_go_down_and_come_back, teardown),
         cmocka_unit_test_teardown(an_mtu_is_put_back_to_what_it_was, teardown),
         cmocka_unit_test_teardown(what_a_cable_does_adds_up, teardown),
+        cmocka_unit_test_teardown(a_simulated_fabric_is_told_the_word_with_all_that_it_says,
+                                  teardown),
         cmocka_unit_test_teardown(a_gid_is_an_address, teardown),
         cmocka_unit_test_teardown(streams_are_blocked_both_ways_but_not_the_operators, teardown),
         cmocka_unit_test_teardown(a_switch_port_is_disabled_by_its_guid, teardown),
