@@ -72,10 +72,13 @@ static enum testbed_result apply_own(struct testbed *tb, const struct testbed_fa
                     FABRIC_LOG_INFO, FABRIC_OK, 0);
         return TESTBED_DONE;
     }
-    if (remote_send(tb, node, message))
-        return TESTBED_DONE;
-    snprintf(detail, TESTBED_DETAIL, "the agent of %s is gone", node->name);
-    return TESTBED_FAILED;
+    if (!remote_send(tb, node, message)) {
+        snprintf(detail, TESTBED_DETAIL, "the agent of %s is gone", node->name);
+        return TESTBED_FAILED;
+    }
+    /* An agent does one thing after the other: what it is asked now is answered after that, and
+     * what other nodes do next comes later. */
+    return remote_ask(tb, node, json_pack("{s:s, s:s}", "do", "ask", "query", "running"), detail);
 }
 
 /* ------------------------------------------------------------------ words about machines */

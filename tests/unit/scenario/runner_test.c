@@ -345,6 +345,21 @@ static void what_takes_long_waits_for_somebody_who_has_the_time(void **state)
                      SCENARIO_SKIPPED);
 }
 
+static void what_is_still_under_way_at_the_end_is_awaited_where_time_is_real(void **state)
+{
+    (void)state;
+    script("status", 0, TESTBED_EVENT_REPORT, "client", LATE);
+    script("status", MS / 2, TESTBED_EVENT_LOG, "server", "at last");
+    assert_int_equal(on_machines("steps:\n  - {status: client}\n"
+                                 "expect:\n  - {log: at last, count: 1}\n",
+                                 false),
+                     SCENARIO_PASSED);
+    assert_int_equal(on_machines("steps:\n  - {status: client}\n"
+                                 "expect:\n  - {log: at last, count: 2}\n",
+                                 false),
+                     SCENARIO_FAILED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +382,8 @@ int main(void)
         cmocka_unit_test_setup(a_world_that_does_not_get_on_is_hung, setup),
         cmocka_unit_test_setup(a_stop_in_the_middle_of_an_event_is_an_interruption, setup),
         cmocka_unit_test_setup(what_is_bounded_may_be_a_little_later_where_time_is_real, setup),
+        cmocka_unit_test_setup(what_is_still_under_way_at_the_end_is_awaited_where_time_is_real,
+                               setup),
         cmocka_unit_test_setup(what_takes_long_waits_for_somebody_who_has_the_time, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void partitions_managers_and_lanes_are_kept(void **state)
         "    sms: {main: {priority: 3, start: 2 s}, spare: {start: never, response_delay: "
         "1 ms}}\n"
         "    sl_to_vl: [0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 15]\n"
-        "nodes: {a: {disk: 8 KiB, devices: {}}}\n"
+        "nodes: {a: {disk: 8 KiB, network: none}}\n"
         "ethernets: [lan]\n"
         "switches: {s1: {network: one, ports: 4, mtu: 2048}, s2: {network: one}}\n"
         "links: [{between: [s1, s2], ports: [1, 2], mtu: 1024, latency: 1 us}]\n",
@@ -83,7 +83,7 @@ static void partitions_managers_and_lanes_are_kept(void **state)
         "  - {rate_mbps: 100000, latency: 1000 ns, between: [\"s1\", \"s2\"], ports: [1, 2], "
         "mtu: 1024}\n"
         "nodes:\n"
-        "  \"a\":\n    disk: 8192\n    devices: {}\n");
+        "  \"a\":\n    disk: 8192\n    devices:\n" DEVICE PORT ", network: \"none\", mtu: 4096}\n");
 }
 
 static void ports_keep_all_their_settings(void **state)
