@@ -43,6 +43,7 @@ static enum about about(enum testbed_word word)
     case TESTBED_EVENT_ORDER:
     case TESTBED_DEVICE_REMOVE:
     case TESTBED_DEVICE_RETURN:
+    case TESTBED_DC_KEY_CHANGE:
         return ABOUT_DEVICE;
     default:
         return word >= TESTBED_VERB_FAILS ? ABOUT_NODE : ABOUT_PORT;

@@ -90,6 +90,18 @@ static bool device(struct tb_target *target, const struct testbed_fault *fault, 
     return remove ? takes_back(target, TESTBED_DEVICE_RETURN, false) : true;
 }
 
+/* Targets live as long as their programs, so there is nothing to take back. */
+static bool dc_key(struct tb_target *target, const struct testbed_fault *fault, char *detail)
+{
+    struct hca *hca = sim_device_hca(target->device);
+    assert(fault->word == TESTBED_DC_KEY_CHANGE);
+    if (!hca || hca_dct_change_keys(hca) == 0) {
+        tb_say(detail, "node '%s' has no DC target there", target->node->name);
+        return false;
+    }
+    return true;
+}
+
 /* ------------------------------------------------------------------ calls that fail */
 
 static bool add_rule(struct tb_target *target, const struct layer_fault_rule *rule, char *detail)
@@ -242,16 +254,16 @@ static bool tcp_fault(struct tb_target *target, const struct testbed_fault *faul
 tb_act tb_machine_act(enum testbed_word word)
 {
     static const tb_act acts[TESTBED_WORD_COUNT] = {
-        [TESTBED_EVENT_HOLD] = events,         [TESTBED_EVENT_LOSE] = events,
-        [TESTBED_EVENT_DUPLICATE] = events,    [TESTBED_EVENT_ORDER] = events,
-        [TESTBED_VERB_FAILS] = verb_fails,     [TESTBED_COMPLETION_FAILS] = completion_fails,
-        [TESTBED_DEVICE_REMOVE] = device,      [TESTBED_DEVICE_RETURN] = device,
-        [TESTBED_PROCESS_KILL] = process,      [TESTBED_PROCESS_FREEZE] = process,
-        [TESTBED_PROCESS_RESTART] = process,   [TESTBED_POWER_LOSS] = power_loss,
-        [TESTBED_POWER_RETURN] = power_return, [TESTBED_DISK_ERROR] = disk_fault,
-        [TESTBED_DISK_FULL] = disk_fault,      [TESTBED_DISK_SLOW] = disk_fault,
-        [TESTBED_TCP_BLOCK] = tcp_fault,       [TESTBED_TCP_SLOW] = tcp_fault,
-        [TESTBED_TCP_CUT] = tcp_fault,
+        [TESTBED_EVENT_HOLD] = events,      [TESTBED_EVENT_LOSE] = events,
+        [TESTBED_EVENT_DUPLICATE] = events, [TESTBED_EVENT_ORDER] = events,
+        [TESTBED_VERB_FAILS] = verb_fails,  [TESTBED_COMPLETION_FAILS] = completion_fails,
+        [TESTBED_DEVICE_REMOVE] = device,   [TESTBED_DEVICE_RETURN] = device,
+        [TESTBED_DC_KEY_CHANGE] = dc_key,   [TESTBED_PROCESS_KILL] = process,
+        [TESTBED_PROCESS_FREEZE] = process, [TESTBED_PROCESS_RESTART] = process,
+        [TESTBED_POWER_LOSS] = power_loss,  [TESTBED_POWER_RETURN] = power_return,
+        [TESTBED_DISK_ERROR] = disk_fault,  [TESTBED_DISK_FULL] = disk_fault,
+        [TESTBED_DISK_SLOW] = disk_fault,   [TESTBED_TCP_BLOCK] = tcp_fault,
+        [TESTBED_TCP_SLOW] = tcp_fault,     [TESTBED_TCP_CUT] = tcp_fault,
     };
     return acts[word];
 }

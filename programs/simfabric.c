@@ -142,13 +142,11 @@ static int up(const struct instance *instance, const struct words *words)
                                    .seed = words->seed,
                                    .foreground = words->foreground || words->attached,
                                    .attached = words->attached};
-    if (words->count == 0)
-        return words_usage("up needs the file of a topology", NULL);
     if (!words->has_seed && !draw_seed(&command.seed)) {
         simfabric_complain(ERR_INTERNAL, "the system gives no random number");
         return SIMFABRIC_INTERNAL;
     }
-    if (!topology_file_read(words->arguments[0], &file))
+    if (!topology_file_read(words->count ? words->arguments[0] : ".", &file))
         return SIMFABRIC_CONFIG;
     command.topology = file.topology;
     command.source = file.text.data;

@@ -240,3 +240,17 @@ void dc_request(struct qp_context *target, struct hca_port *port, struct packet 
     responder_request(dcr, packet);
     watch(dcr);
 }
+
+uint32_t hca_dct_change_keys(struct hca *hca)
+{
+    uint32_t count = 0;
+    assert(hca);
+    for (uint32_t i = 0; i < hca->state.device->qps.used; i++) {
+        struct qp_state *qp = table_at(&hca->state.arena, &hca->state.device->qps, i);
+        if (!qp->slot.id || qp->type != HCA_QP_DCT)
+            continue;
+        qp->dc_access_key ^= UINT64_C(1);
+        count++;
+    }
+    return count;
+}

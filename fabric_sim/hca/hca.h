@@ -365,6 +365,9 @@ void hca_qp_set_context(struct hca *hca, hca_qp qp, uint64_t context);
 /* A DCT lets go of its initiators, as a device does before such a queue pair is destroyed: the
  * receives that they had taken from the SRQ complete as WR_FLUSH_ERR. Nothing for other types. */
 void hca_dct_drain(struct hca *hca, hca_qp qp);
+/* Every DCT of the device gets another access key, as if its owner and its peers meant different
+ * ones. Initiators that are connected stay so. Returns how many there are. */
+uint32_t hca_dct_change_keys(struct hca *hca);
 /* No peer reaches memory through it after it returned. What was accepted is dropped; completions
  * already in a CQ stay there. Never fails. */
 void hca_qp_destroy(struct hca *hca, hca_qp qp);

@@ -111,7 +111,7 @@ static bool into_receive(struct message *m, struct parts *from)
 
 static bool atomic(const struct message *m)
 {
-    uint64_t before, after;
+    uint64_t before = 0, after;
     struct parts remote = remote_parts(m, 8), value = here(&before, 8);
     if (!move(m, &value, 0, &remote, 8))
         return false;

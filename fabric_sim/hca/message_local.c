@@ -115,7 +115,8 @@ bool message_turn(struct qp_context *ctx)
         return false;
     const struct message_world world = world_of(ctx->hca);
     if (req->una_psn != req->next_psn) /* what is under way is over soon, or comes back here */
-        return message_passes(&world, &ctx->hca->state, ctx->qp) && !PLANTED(message_never_back);
+        return message_passes(&world, &ctx->hca->state, ctx->qp) &&
+               !PLANTED(hca_message_never_back);
     if (run(ctx, 1) == 0)
         return false;
     if (queue_send_rings(ctx->qp) && !ctx->turn)

@@ -8,19 +8,18 @@
  * Threading: all of it is only touched with the lock of the fabric. That lock is not held while the
  * daemon is asked.
  */
-#define _GNU_SOURCE /* process_vm_writev */
+#define _DEFAULT_SOURCE /* MAP_NORESERVE */
 #include "fabric_sim/verbs/messages.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "fabric_sim/hca/message.h"
+#include "fabric_sim/simfabric/program.h"
 #include "fabric_sim/verbs/plugin.h"
 
 #define ROUTES 256u /* remembered at a time, a power of two */
@@ -38,8 +37,7 @@ struct route {
 
 struct owner {
     uint32_t number; /* 0: nobody */
-    pid_t pid;
-    int pidfd;
+    struct program program;
     bool refused; /* the system does not let us: the daemon copies */
 };
 
@@ -73,9 +71,9 @@ struct plugin_messages *messages_new(struct plugin_context *context)
 
 static void forget_owner(struct owner *owner)
 {
-    if (owner->number && owner->pidfd >= 0)
-        close(owner->pidfd);
-    *owner = (struct owner){.pidfd = -1};
+    if (owner->number)
+        program_close(&owner->program);
+    owner->number = 0;
 }
 
 void messages_free(struct plugin_messages *messages)
@@ -211,45 +209,33 @@ static int ask_owner(struct plugin_context *context, uint32_t number, struct pro
     return plugin_call(context, &request, reply, fd);
 }
 
-/* Nobody of that number: what is asked for once is refused from then on. */
+/* Takes the descriptor. Nobody of that number: it is not asked for again. */
 static void note_owner(struct plugin_messages *messages, uint32_t number,
-                       const struct protocol_reply *reply, int error, int fd)
+                       const struct protocol_reply *reply, int error, int *fd)
 {
     struct owner *owner = &messages->owners[number % OWNERS];
     forget_owner(owner);
-    *owner = (struct owner){.number = number, .pidfd = -1, .refused = error || fd < 0};
-    if (owner->refused)
-        return;
-    owner->pid = (pid_t)reply->u.owner.pid;
-    owner->pidfd = dup(fd);
-    owner->refused = owner->pidfd < 0;
+    *owner = (struct owner){.number = number, .refused = error || *fd < 0};
+    owner->program = (struct program){error ? -1 : (pid_t)reply->u.owner.pid, *fd};
+    *fd = -1;
 }
 
 static bool copy_far(struct plugin_messages *messages, uint32_t number, bool writes, uint64_t here,
                      uint64_t there, uint32_t length)
 {
     struct owner *owner = &messages->owners[number % OWNERS];
+    void *own = (void *)(uintptr_t)here;
     if (owner->number != number) {
         messages->wanted_owner = number;
         return false;
     }
-    struct pollfd look = {.fd = owner->pidfd, .events = POLLIN};
-    if (owner->refused || poll(&look, 1, 0) != 0) /* ended: its number may be another's */
+    if (owner->refused)
         return false;
-    while (length > 0) {
-        struct iovec one = {(void *)(uintptr_t)here, length},
-                     other = {(void *)(uintptr_t)there, length};
-        ssize_t done = writes ? process_vm_writev(owner->pid, &one, 1, &other, 1, 0)
-                              : process_vm_readv(owner->pid, &one, 1, &other, 1, 0);
-        if (done < 0 && errno == EPERM)
-            owner->refused = true;
-        if (done <= 0)
-            return false;
-        here += (uint64_t)done;
-        there += (uint64_t)done;
-        length -= (uint32_t)done;
-    }
-    return true;
+    errno = 0;
+    bool done = writes ? program_write(&owner->program, there, own, length)
+                       : program_read(&owner->program, there, own, length);
+    owner->refused = !done && errno == EPERM;
+    return done;
 }
 
 static bool is_here(const struct plugin_messages *messages, uint32_t owner)
@@ -307,7 +293,7 @@ static bool learn(struct plugin_messages *messages, bool *locked)
         if (route.known)
             note_route(messages, route, &reply, error, fd);
         else
-            note_owner(messages, owner, &reply, error, fd);
+            note_owner(messages, owner, &reply, error, &fd);
     }
     if (fd >= 0)
         close(fd);

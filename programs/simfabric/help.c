@@ -19,8 +19,9 @@ static const struct command {
     const char *more; /* options and what else to know */
     const char *examples;
 } commands[] = {
-    {"up", "up FILE", "bring up the fabric that FILE describes (the topology of a scenario)",
-     "FILE is - for standard input.\n"
+    {"up", "up [FILE]", "bring up the fabric that FILE describes (the topology of a scenario)",
+     "FILE is - for standard input, or a folder with a topology.yaml or one *.yaml file; without\n"
+     "FILE the present folder.\n"
      "\n"
      "  --foreground       stay, and end with Ctrl-C\n"
      "  --attached         stay as long as standard input does, and do not wait for the ports\n"
@@ -66,7 +67,7 @@ static const struct command {
                 "  --rails N          adapters of a node (default: 1; rail-optimised: 2)\n",
      "  simfabric generate fat-tree --nodes 32 --radix 16 > tree.yaml\n"
      "  simfabric generate rail-optimised --nodes 4 --rails 2 | simfabric up -\n"},
-    {"validate", "validate FILE", "whether FILE is a topology; errors have FILE:LINE:COLUMN", "",
+    {"validate", "validate [FILE]", "whether FILE is a topology; errors have FILE:LINE:COLUMN", "",
      "  simfabric validate examples/pair.yaml\n"
      "  simfabric generate dragonfly --nodes 40 | simfabric validate -\n"},
     {"down", "down", "end the fabric and remove what it made", "", "  simfabric down\n"},

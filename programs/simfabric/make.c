@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* simfabric generate and validate: topologies before they are brought up. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "programs/simfabric/make.h"
 #include "src/scenario/topology_generate.h"
@@ -35,10 +38,36 @@ static bool read_input(struct text *out, char *detail)
     return !ferror(stdin);
 }
 
-bool topology_file_read(const char *path, struct topology_file *out)
+/* The file that is meant: of a folder its topology.yaml, or else the only *.yaml file in it. */
+static bool choose(const char *given, char *out, char *detail)
 {
-    char detail[FILES_DETAIL];
+    struct stat status;
+    struct file_list list = {0};
+    snprintf(out, PATH_MAX, "%s", given);
+    if (strcmp(given, "-") == 0 || stat(given, &status) != 0 || !S_ISDIR(status.st_mode))
+        return true;
+    snprintf(out, PATH_MAX, "%s/topology.yaml", given);
+    if (access(out, F_OK) == 0)
+        return true;
+    bool read = file_list_add(&list, given, detail);
+    bool found = read && list.count == 1;
+    if (found)
+        snprintf(out, PATH_MAX, "%s", list.paths[0]);
+    else if (read)
+        snprintf(detail, FILES_DETAIL, "%s: no topology.yaml, and %zu other *.yaml files: name one",
+                 given, list.count);
+    file_list_free(&list);
+    return found;
+}
+
+bool topology_file_read(const char *given, struct topology_file *out)
+{
+    char detail[FILES_DETAIL], path[PATH_MAX];
     *out = (struct topology_file){.topology = NULL};
+    if (!choose(given, path, detail)) {
+        simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
+        return false;
+    }
     bool input = strcmp(path, "-") == 0;
     if (!(input ? read_input(&out->text, detail) : file_read(path, &out->text, detail))) {
         simfabric_complain(ERR_CONFIG_INVALID, "%s", detail);
@@ -71,16 +100,15 @@ int words_validate(const struct instance *instance, const struct words *words)
     struct topology_file file;
     const struct testbed_options options = {.seed = 1, .caps = FABRIC_CAPS_ALL};
     (void)instance;
-    if (words->count == 0)
-        return words_usage("validate needs the file of a topology", NULL);
-    if (!topology_file_read(words->arguments[0], &file))
+    const char *path = words->count ? words->arguments[0] : ".";
+    if (!topology_file_read(path, &file))
         return SIMFABRIC_CONFIG;
     struct testbed *tb = sim_testbed.create(file.topology, &options, detail);
     if (tb)
-        printf("simfabric: valid file=%s nodes=%zu switches=%zu links=%zu\n", words->arguments[0],
+        printf("simfabric: valid file=%s nodes=%zu switches=%zu links=%zu\n", path,
                file.topology->node_count, file.topology->switch_count, file.topology->link_count);
     else
-        simfabric_complain(ERR_CONFIG_INVALID, "%s: %s", words->arguments[0], detail);
+        simfabric_complain(ERR_CONFIG_INVALID, "%s: %s", path, detail);
     if (tb)
         sim_testbed.destroy(tb);
     topology_file_free(&file);

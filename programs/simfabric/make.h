@@ -17,8 +17,9 @@ struct topology_file {
     struct yaml_errors errors;
 };
 
-/* Reads the file, or standard input for "-". False after complaints, with nothing to free. */
-bool topology_file_read(const char *path, struct topology_file *out);
+/* Reads the file, the only one of a folder, or standard input for "-". False after complaints, with
+ * nothing to free. */
+bool topology_file_read(const char *given, struct topology_file *out);
 void topology_file_free(struct topology_file *file);
 
 #endif

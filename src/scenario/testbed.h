@@ -52,6 +52,7 @@
     X(COMPLETION_FAILS, completion_fails, VERB_FAULT) /* node, text: status, index, value */       \
     X(DEVICE_REMOVE, device_remove, DEVICE_REMOVE)    /* node, device */                           \
     X(DEVICE_RETURN, device_return, DEVICE_REMOVE)    /* node, device */                           \
+    X(DC_KEY_CHANGE, dc_key_change, DC)               /* node, device */                           \
     X(PROCESS_KILL, process_kill, PROCESS_KILL)       /* node */                                   \
     X(PROCESS_FREEZE, process_freeze, PROCESS_KILL)   /* node, on */                               \
     X(PROCESS_RESTART, process_restart, PROCESS_KILL) /* node */                                   \

@@ -126,6 +126,8 @@ const struct fault_word fault_words[TESTBED_WORD_COUNT] = {
          {"repeat", WORD_VALUE, false, 0, 1000000}),
     WORD(DEVICE_REMOVE, device_remove, DEVICE_REMOVE, "the device vanishes", DEVICE),
     WORD(DEVICE_RETURN, device_return, DEVICE_REMOVE, "the device returns", DEVICE),
+    WORD(DC_KEY_CHANGE, dc_key_change, DC,
+         "the DC targets get another access key, which nobody is told", DEVICE),
     WORD(PROCESS_KILL, process_kill, PROCESS_KILL, "the node's program is killed", NODE),
     WORD(PROCESS_FREEZE, process_freeze, PROCESS_KILL, "the program stops, or goes on (on: false)",
          NODE, ON),

@@ -183,6 +183,15 @@ static void set_active_mtu(struct side *side, int host, enum fabric_mtu mtu)
     net_port_changed(port, &before);
 }
 
+static void draw_mtu(struct side *side, int host)
+{
+    enum fabric_mtu mtu = side_chance(side, 60) ? FABRIC_MTU_256 : FABRIC_MTU_4096;
+    if (side->type == HCA_QP_UD && side_chance(side, 50))
+        set_active_mtu(side, host, mtu);
+    else
+        net_link_set_mtu(net_node_port(side->w->host[host].node, 1), mtu);
+}
+
 /* Something of the pair or of its way changes. */
 static void step_change(struct side *side, int end)
 {
@@ -229,12 +238,7 @@ static void step_change(struct side *side, int end)
             (void)hca_srq_set_limit(h->hca, e->srq, side_draw(side, 4));
         break;
     case 10: /* a link or, for datagrams, a port of a smaller MTU */
-        if (side->type == HCA_QP_UD) {
-            set_active_mtu(side, e->host, side_chance(side, 50) ? FABRIC_MTU_256 : FABRIC_MTU_4096);
-            break;
-        }
-        net_link_set_mtu(net_node_port(h->node, 1),
-                         side_chance(side, 50) ? FABRIC_MTU_256 : FABRIC_MTU_4096);
+        draw_mtu(side, e->host);
         break;
     default:
         hca_world_set_lid(side->w, e->host,
@@ -303,6 +307,8 @@ void side_play(struct side *side, uint64_t sequence)
     for (int i = 0; i < 2; i++)
         if (side_chance(side, 90))
             step_receives(side, i);
+    if (side->type == HCA_QP_UD && side_chance(side, 20))
+        draw_mtu(side, 0);
     run(side);
     bool over = true;
     int end = 0;

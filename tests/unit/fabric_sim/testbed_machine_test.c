@@ -95,6 +95,15 @@ static void a_device_vanishes_and_returns(void **state)
     assert_true(sim_bed_until(&bed, "{\"cq\":\"ok\"}"));
 }
 
+static void a_device_without_a_dc_target_has_no_key_to_change(void **state)
+{
+    (void)state;
+    WRONG(FAULT(.word = TESTBED_DC_KEY_CHANGE, .node = "a"));
+    assert_non_null(strstr(bed.detail, "no DC target"));
+    DO(FAULT(.word = TESTBED_DEVICE_REMOVE, .node = "a"));
+    WRONG(FAULT(.word = TESTBED_DC_KEY_CHANGE, .node = "a"));
+}
+
 static void the_movers_survive_the_removal(void **state)
 {
     (void)state;
@@ -214,6 +223,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_come_in_the_order_that_is_asked_for, setup,
                                         bed_teardown),
         cmocka_unit_test_setup_teardown(a_device_vanishes_and_returns, setup, bed_teardown),
+        cmocka_unit_test_setup_teardown(a_device_without_a_dc_target_has_no_key_to_change, setup,
+                                        bed_teardown),
         cmocka_unit_test_setup_teardown(the_movers_survive_the_removal, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(calls_fail_as_often_as_told, setup, bed_teardown),
         cmocka_unit_test_setup_teardown(completions_fail_and_the_blocks_still_arrive, setup,

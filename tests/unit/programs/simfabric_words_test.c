@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "tests/support/simfabric_place.h"
 
@@ -14,7 +15,6 @@ static void what_is_typed_wrong_is_told(void **state)
     assert_int_equal(shell(place, "$S"), 2);
     assert_int_equal(shell(place, "$S upp"), 2);
     assert_true(said(place, "did you mean up"));
-    assert_int_equal(shell(place, "$S up"), 2);
     assert_int_equal(shell(place, "$S up --sed 3 x"), 2);
     assert_true(said(place, "did you mean --seed"));
     assert_int_equal(shell(place, "$S up --seed 18446744073709551616 x"), 2);
@@ -26,8 +26,9 @@ static void what_is_typed_wrong_is_told(void **state)
     assert_int_equal(shell(place, "$S exec --node n1"), 2);
     assert_int_equal(shell(place, "$S exec -- true"), 2);
     assert_int_equal(shell(place, "$S up %s/none.yaml", place->folder), 3);
-    assert_int_equal(shell(place, "$S up %s", place->folder), 3);
-    assert_true(said(place, "Is a directory"));
+    assert_int_equal(shell(place, "mkdir %s/empty; $S up %s/empty", place->folder, place->folder),
+                     3);
+    assert_true(said(place, "/empty: no topology.yaml, and 0 other *.yaml files: name one"));
     assert_int_equal(shell(place,
                            "echo 'nodes: {n1: {devices: {mlx5_0: {profile: nix}}}}' >%s/x; "
                            "$S up %s/x",
@@ -116,7 +117,19 @@ static void topologies_are_generated_and_validated(void **state)
     assert_true(said(place, "did you mean fat-tree"));
     assert_int_equal(shell(place, "$S generate pair --nodes 0"), 2);
     assert_int_equal(shell(place, "$S generate"), 2);
-    assert_int_equal(shell(place, "$S validate"), 2);
+    char one[80];
+    snprintf(one, sizeof(one), "%s/one", place->folder);
+    assert_int_equal(shell(place, "mkdir %s && cp %s/pair.yaml %s && $S validate %s", one,
+                           place->folder, one, one),
+                     0); /* the only one there */
+    assert_int_equal(shell(place, "cd %s && mv pair.yaml topology.yaml && $S validate", one), 0);
+    assert_string_equal(place->output, "simfabric: valid file=. nodes=2 switches=0 links=0\n");
+    assert_int_equal(shell(place,
+                           "cd %s && cp topology.yaml a.yaml && mv topology.yaml b.yaml && "
+                           "$S validate",
+                           one),
+                     3);
+    assert_true(said(place, "no topology.yaml, and 2 other *.yaml files"));
     assert_int_equal(shell(place, "echo 'nodes: {n1: {switch: s1}}' | $S validate -"), 3);
     assert_true(said(place, "-:1:13: switch: found 's1'"));
     assert_int_equal(

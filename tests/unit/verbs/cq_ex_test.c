@@ -100,10 +100,11 @@ static int stand_for(void)
     to.pd = parent;
     if (!pair_connect(&from, &to) || pair_write(&from, &to, to.mr->rkey) != IBV_WC_SUCCESS)
         return node_wrong("a parent domain is not the domain that it stands for");
+    if (ibv_destroy_qp(to.qp) || ibv_dereg_mr(to.mr))
+        return node_wrong("what was made in it does not end");
     if (ibv_dealloc_pd(domain) != EBUSY || ibv_dealloc_td(td) != EBUSY)
         return node_wrong("they end under their parent domain");
-    if (ibv_destroy_qp(to.qp) || ibv_dereg_mr(to.mr) || ibv_dealloc_pd(parent) ||
-        ibv_dealloc_td(td) || ibv_dealloc_pd(domain))
+    if (ibv_dealloc_pd(parent) || ibv_dealloc_td(td) || ibv_dealloc_pd(domain))
         return node_wrong("they do not end");
     return 0;
 }
