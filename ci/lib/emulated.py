@@ -6,6 +6,7 @@ import re
 
 import proc
 
+AGAIN = 3
 JOBS = 6  # at a time: most of a case is waiting
 PLUGIN = "build/release/simfabric-rdmav34.so"
 
@@ -25,20 +26,28 @@ def files():
             if tagged.search(path.read_text())]
 
 
-def is_missed(case):
-    """Whether it is about a moment within a transfer, which a fault word may miss in real time: how the
-    operation ends is then open, and the case is not judged unless it passed."""
-    return "moment=during" in case["cell"].split() and case["status"] == "failed"
+def _once(paths, seconds, jobs):
+    """What memkv-scenario says of each case of `paths`; None and why when it says nothing."""
+    ran = proc.run(["build/memkv-scenario", "run", *paths, "--fabric", "emulated", "--jobs", str(jobs),
+                    "--json"], timeout=seconds)
+    try:
+        return json.loads(ran.out)["scenarios"], ""
+    except ValueError:
+        return None, f"memkv-scenario ended with {ran.status}: {(ran.err or ran.out)[-500:]}"
 
 
 def run(paths, seconds):
-    """What memkv-scenario says of each case of `paths`; None and why when it says nothing."""
-    ran = proc.run(["build/memkv-scenario", "run", *paths, "--fabric", "emulated", "--jobs", str(JOBS),
-                    "--json"], timeout=seconds)
-    try:
-        cases = json.loads(ran.out)["scenarios"]
-        for case in filter(is_missed, cases):
-            case.update(status="skipped", reason="a moment within a transfer was missed or hit late")
-        return cases, ""
-    except ValueError:
-        return None, f"memkv-scenario ended with {ran.status}: {(ran.err or ran.out)[-500:]}"
+    """The cases of `paths`, or None and why. Time is real and the processors are shared: a moment
+    within a transfer may be missed. A case that fails has failed only when it does so again alone,
+    AGAIN times; that it passed at a later try is said."""
+    cases, why = _once(paths, seconds, JOBS)
+    for case in cases or []:
+        tries = 1
+        while case["status"] == "failed" and tries <= AGAIN:
+            tries += 1
+            again, _ = _once([case["file"], *(["--cell", case["cell"]] if case["cell"] else [])],
+                             60, 1)
+            if again and again[0]["status"] == "passed":
+                case.update(again[0])
+                proc.say(f"    passed at try {tries}: {case['file']} [{case['cell']}]")
+    return cases, why

@@ -83,7 +83,7 @@ static void a_capability_names_the_words_that_need_it(void **state)
     for (unsigned bit = 0; bit < FABRIC_CAP_COUNT; bit++)
         assert_non_null(strstr(help(fabric_cap_name((enum fabric_cap_bit)bit)), "requires: ["));
     assert_non_null(strstr(help("mtu_change"), "needed by mtu_set, link_mtu\n"));
-    assert_non_null(strstr(help("dc"), "capability dc: dynamically connected transport\n"));
+    assert_non_null(strstr(help("rc"), "capability rc: reliable connected transport\n"));
     assert_null(strstr(said, "needed by"));
 }
 
