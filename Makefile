@@ -108,7 +108,7 @@ endif
 
 # ---- What people type ------------------------------------------------------------------------
 .PHONY: all help crash tests objects check check-vm check-emulated lint format coverage planted scenarios bench requirements \
-        demo docs fuzz install clean fresh list-tests FORCE
+        demo docs fuzz install deb clean fresh list-tests FORCE
 
 all: $(HOUSE) $(PROGRAMS) $(PLAIN) $(LIBRARY) $(PLUGIN) ## build programs and library (VARIANT=release|asan|planted|...)
 
@@ -169,6 +169,8 @@ docs: all ## make the pages that come from the programs: manual, troubleshooting
 
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
+SYSTEMDIR ?= $(LIBDIR)/systemd/system
+SYSUSERSDIR ?= $(LIBDIR)/sysusers.d
 SHARE = $(DESTDIR)$(PREFIX)/share
 DEV = $(DESTDIR)$(LIBDIR)
 BESIDE = $(DESTDIR)$(PREFIX)/libexec/memkv
@@ -176,10 +178,11 @@ MAN_SRC := $(wildcard docs/man/*.scd)
 install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library, manual pages, unit, examples
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/memkv $(DEV)/pkgconfig \
 	        $(SHARE)/doc/memkv/examples $(SHARE)/bash-completion/completions \
-	        $(DEV)/systemd/system $(DEV)/sysusers.d
+	        $(DESTDIR)$(SYSTEMDIR) $(DESTDIR)$(SYSUSERSDIR)
 	install -m 755 $(filter-out %/simfabric,$(PROGRAMS)) $(DESTDIR)$(PREFIX)/bin
 	install -d $(BESIDE)
-	install -m 755 $(B)/simfabric $(PLUGIN) $(BESIDE) # simfabric looks for the plug-in beside itself
+	install -m 755 $(B)/simfabric $(BESIDE)
+	$(if $(PLUGIN),install -m 644 $(PLUGIN) $(BESIDE)) # simfabric looks for it beside itself
 	$(if $(PLUGIN),install -d $(BESIDE)/simfabric-lib && \
 	    ln -sf ../$(notdir $(PLUGIN)) $(BESIDE)/simfabric-lib/libmlx5.so.1)
 	ln -sf ../libexec/memkv/simfabric $(DESTDIR)$(PREFIX)/bin/simfabric
@@ -190,9 +193,9 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	ln -sf $(notdir $(SHARED)) $(DEV)/$(SONAME)
 	ln -sf $(SONAME) $(DEV)/libmemkv.so
 	install -m 644 $(B)/libmemkv.pc $(DEV)/pkgconfig
-	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(DEV)/systemd/system/memkv.service
-	install -m 644 programs/memkv.sysusers $(DEV)/sysusers.d/memkv.conf
-	install -m 644 $(filter-out %/auth.key,$(wildcard examples/*)) $(SHARE)/doc/memkv/examples
+	sed 's|@BINDIR@|$(PREFIX)/bin|' programs/memkv.service > $(DESTDIR)$(SYSTEMDIR)/memkv.service
+	install -m 644 programs/memkv.sysusers $(DESTDIR)$(SYSUSERSDIR)/memkv.conf
+	install -m 644 $(filter-out %/auth.key %.license,$(wildcard examples/*)) $(SHARE)/doc/memkv/examples
 	$(B)/memkv completion bash > $(SHARE)/bash-completion/completions/memkv
 	ln -sf memkv $(SHARE)/bash-completion/completions/memkv-scenario
 	$(B)/simfabric completion bash > $(SHARE)/bash-completion/completions/simfabric
@@ -202,6 +205,10 @@ install: all ## into DESTDIR and PREFIX (/usr/local): programs, plug-in, library
 	        scdoc < $$page.scd > $(SHARE)/man/man$${page##*.}/$${page##*/} || exit 1; \
 	    done; \
 	 else echo "install: without scdoc there are no manual pages"; fi
+
+deb: ## Debian packages of this tree, in build/deb
+	@ci/deps deb
+	@ci/deb
 
 fresh: ## run `make check` in a clean Debian root
 	@ci/fresh make check
