@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -113,6 +114,45 @@ static void a_runtime_folder_that_others_write_is_not_used(void **state)
     assert_int_equal(errno, EPERM);
 }
 
+/* Whether the process waits for a lock of a whole file; lines of waiters begin with an arrow. */
+static bool waits_for_lock(pid_t pid)
+{
+    char line[256], waiter[32];
+    bool found = false;
+    FILE *file = fopen("/proc/locks", "r");
+    snprintf(waiter, sizeof(waiter), " %ld ", (long)pid);
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file))
+        found = found || (strstr(line, "-> FLOCK") && strstr(line, waiter));
+    fclose(file);
+    return found;
+}
+
+static void a_claim_waits_until_the_command_before_it_has_ended(void **state)
+{
+    struct instance instance;
+    char base[96];
+    int status;
+    assert_true(instance_at(&instance, "one", *state));
+    snprintf(base, sizeof(base), "%s/simfabric", (const char *)*state);
+    assert_int_equal(mkdir(base, 0700), 0);
+    int held = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_true(held >= 0);
+    assert_int_equal(flock(held, LOCK_EX), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(instance_claim(&instance) ? 0 : 1);
+    while (!waits_for_lock(child))
+        assert_int_equal(waitpid(child, &status, WNOHANG), 0); /* else it did not wait */
+    assert_false(instance_is_there(&instance));
+    assert_int_equal(flock(held, LOCK_UN), 0); /* the child has a copy of the descriptor */
+    assert_int_equal(close(held), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(instance_is_there(&instance));
+}
+
 /* Claims the name and gives it back again and again; the exit status of the process. */
 static int contend(const struct instance *instance, const char *mark)
 {
@@ -161,6 +201,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_number_with_another_start_is_a_stranger, setup, teardown),
         cmocka_unit_test_setup_teardown(clean_up_leaves_what_is_beside_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_claim_waits_until_the_command_before_it_has_ended, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(of_processes_that_claim_a_name_at_once_one_has_it, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_runtime_folder_that_others_write_is_not_used, setup,
