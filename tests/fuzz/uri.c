@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
 {
     static struct lib_uri uri;
-    struct memkv_error error;
+    struct memkv_error error = {.code = MEMKV_OK};
     char *text = malloc(length + 1);
     HOLDS(text);
     memcpy(text, data, length);
