@@ -46,11 +46,11 @@ static bool write_start(const struct instance *instance, const char *node, char 
 
 int words_shell(const struct instance *instance, const struct words *words)
 {
-    char start[PATH_MAX], prompt[256], *shell = getenv("SHELL");
+    char start[PATH_MAX], prompt[256], plainest[] = "/bin/sh", *shell = getenv("SHELL");
     if (!words->node || !words->node[0])
         return words_usage("shell needs --node NODE", NULL);
     if (!shell || !shell[0])
-        shell = (char[]){"/bin/sh"};
+        shell = plainest;
     const char *slash = strrchr(shell, '/');
     bool bash = strcmp(slash ? slash + 1 : shell, "bash") == 0 && !strchr(words->node, '/') &&
                 write_start(instance, words->node, start, sizeof(start));
