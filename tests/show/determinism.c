@@ -15,6 +15,7 @@
 
 #include "fabric_sim/testbed.h"
 #include "tests/support/mover.h"
+#include "tests/support/seeded.h"
 
 #define MS UINT64_C(1000000)
 #define IB_NODES 10
@@ -25,15 +26,6 @@
 struct figures {
     uint64_t blocks, faults, corrupted;
 };
-
-/* A generator of the fault plan's own (splitmix64). */
-static uint64_t draw(uint64_t *state, uint64_t bound)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % bound;
-}
 
 static void check(bool good, const char *what)
 {
@@ -97,12 +89,13 @@ static void start(struct testbed *tb, uint64_t *plan)
     char config[128], detail[TESTBED_DETAIL];
     for (size_t i = 0; i < NODES; i++) {
         bool ib = i < IB_NODES;
-        size_t server = ib ? 3 * draw(plan, 4) : 12 + 3 * draw(plan, 2);
+        size_t server = ib ? 3 * seeded_next(plan, 4) : 12 + 3 * seeded_next(plan, 2);
         if (i % 3 == 0)
             snprintf(config, sizeof(config), "serve mlx5_0 1");
         else
             snprintf(config, sizeof(config), "move mlx5_0 1 %s:7000 %u %u", names[server],
-                     (unsigned)(5 + draw(plan, 60)), (unsigned)(1 + draw(plan, 20000)));
+                     (unsigned)(5 + seeded_next(plan, 60)),
+                     (unsigned)(1 + seeded_next(plan, 20000)));
         check(sim_testbed.node_start(tb, names[i], &mover_program, config, detail) == TESTBED_DONE,
               detail);
     }
@@ -115,40 +108,40 @@ static bool apply(struct testbed *tb, uint64_t *plan)
     static const char *const statuses[] = {"RETRY_EXC_ERR", "REM_ACCESS_ERR", "WR_FLUSH_ERR"};
     static const uint64_t mtus[] = {1024, 2048, 4096};
     char detail[TESTBED_DETAIL];
-    struct testbed_fault fault = {.word = (enum testbed_word)draw(plan, TESTBED_WORD_COUNT),
-                                  .node = names[draw(plan, NODES)],
-                                  .peer = names[draw(plan, IB_NODES)],
-                                  .sm = draw(plan, 2) ? "first" : "second",
+    struct testbed_fault fault = {.word = (enum testbed_word)seeded_next(plan, TESTBED_WORD_COUNT),
+                                  .node = names[seeded_next(plan, NODES)],
+                                  .peer = names[seeded_next(plan, IB_NODES)],
+                                  .sm = seeded_next(plan, 2) ? "first" : "second",
                                   .network = "ib",
-                                  .on = draw(plan, 2) != 0,
-                                  .index = (uint32_t)draw(plan, 8),
-                                  .value = draw(plan, 100000),
-                                  .duration = draw(plan, MS / 10),
-                                  .jitter = draw(plan, MS / 100),
+                                  .on = seeded_next(plan, 2) != 0,
+                                  .index = (uint32_t)seeded_next(plan, 8),
+                                  .value = seeded_next(plan, 100000),
+                                  .duration = seeded_next(plan, MS / 10),
+                                  .jitter = seeded_next(plan, MS / 100),
                                   .error = ERR_RESOURCES_EXHAUSTED,
-                                  .gid = {{0xfe, 0x80, [15] = (uint8_t)draw(plan, 256)}},
+                                  .gid = {{0xfe, 0x80, [15] = (uint8_t)seeded_next(plan, 256)}},
                                   .gid_type = FABRIC_GID_TYPE_ROCE_V2};
     switch (fault.word) {
     case TESTBED_LID_SET:
-        fault.value = 1 + draw(plan, 100);
+        fault.value = 1 + seeded_next(plan, 100);
         break;
     case TESTBED_MTU_SET:
     case TESTBED_LINK_MTU:
-        fault.value = mtus[draw(plan, 3)];
+        fault.value = mtus[seeded_next(plan, 3)];
         break;
     case TESTBED_LMC_SET:
-        fault.value = draw(plan, 3);
+        fault.value = seeded_next(plan, 3);
         break;
     case TESTBED_SL_MAP:
-        fault.value = draw(plan, 4);
+        fault.value = seeded_next(plan, 4);
         break;
     case TESTBED_VERB_FAILS:
-        fault.text = operations[draw(plan, 6)];
-        fault.value = 1 + draw(plan, 3);
+        fault.text = operations[seeded_next(plan, 6)];
+        fault.value = 1 + seeded_next(plan, 3);
         break;
     case TESTBED_COMPLETION_FAILS:
-        fault.text = statuses[draw(plan, 3)];
-        fault.value = 1 + draw(plan, 3);
+        fault.text = statuses[seeded_next(plan, 3)];
+        fault.value = 1 + seeded_next(plan, 3);
         break;
     case TESTBED_PREFIX_SET:
         fault.value |= UINT64_C(0xfec0) << 48;
@@ -191,10 +184,10 @@ static void run(uint64_t seed, struct figures *figures)
     run_until(tb, time, figures);
     start(tb, &plan);
     for (unsigned i = 0; i < FAULTS; i++) {
-        time += draw(&plan, PACE);
+        time += seeded_next(&plan, PACE);
         run_until(tb, time, figures);
         figures->faults += apply(tb, &plan);
-        if (draw(&plan, 8) == 0)
+        if (seeded_next(&plan, 8) == 0)
             (void)sim_testbed.undo(tb, detail);
     }
     (void)sim_testbed.undo(tb, detail);

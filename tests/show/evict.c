@@ -9,7 +9,6 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include "src/server/server.h"
 #include "src/store/store_state.h"
 #include "tests/support/two_nodes.h"
+#include "tests/support/seeded.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -205,42 +205,14 @@ static const struct fabric_program watched_program = {.name = "server",
 
 struct run {
     struct testbed *tb;
-    uint64_t seed, random, next_id;
+    struct seeded seeded;
+    uint64_t next_id;
     unsigned open;   /* commands without an answer */
     unsigned groups; /* that were put */
     unsigned counts[GROUPS];
     uint64_t sizes[GROUPS];
     struct totals *totals;
 };
-
-static uint64_t draw(struct run *r, uint64_t below)
-{
-    uint64_t z = (r->random += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
-}
-
-static void violation(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void violation(struct run *r, const char *format, ...)
-{
-    va_list arguments;
-    printf("seed %" PRIu64 ": ", r->seed);
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf("\n");
-    r->totals->violations++;
-}
-
-static void must(enum testbed_result result, const char *detail)
-{
-    if (result == TESTBED_DONE)
-        return;
-    fprintf(stderr, "evict: %s\n", detail);
-    exit(2);
-}
 
 /* A full store may say so, and a block may be gone; nothing else may happen to a key. */
 static void judge(struct run *r, const json_t *answer, const char *text)
@@ -251,7 +223,7 @@ static void judge(struct run *r, const json_t *answer, const char *text)
     json_t *each;
     if (!results || json_is_false(json_object_get(answer, "equal")) ||
         (class && strcmp(class, "corrupted") == 0))
-        violation(r, "%s", text);
+        seeded_violation(&r->seeded, "%s", text);
     json_array_foreach(results, i, each)
     {
         const char *one = json_string_value(each);
@@ -259,7 +231,7 @@ static void judge(struct run *r, const json_t *answer, const char *text)
         r->totals->missed += strcmp(one, "not_found") == 0;
         if (strcmp(one, "ok") != 0 && strcmp(one, "not_found") != 0 &&
             strcmp(one, "store_full") != 0 && strcmp(one, "queue_full") != 0)
-            violation(r, "%s: %s", one, text);
+            seeded_violation(&r->seeded, "%s: %s", one, text);
     }
 }
 
@@ -269,7 +241,7 @@ static void take(struct run *r, const char *text)
     const char *event = json_string_value(json_object_get(report, "event"));
     const json_t *store = json_object_get(report, "store");
     if (event && strcmp(event, "violation") == 0)
-        violation(r, "%s", json_string_value(json_object_get(report, "what")));
+        seeded_violation(&r->seeded, "%s", json_string_value(json_object_get(report, "what")));
     if (event && strcmp(event, "watched") == 0)
         r->totals->under_transfer +=
             (uint64_t)json_integer_value(json_object_get(report, "under_transfer"));
@@ -294,11 +266,11 @@ static void go_on(struct run *r, uint64_t time)
         if (event.type == TESTBED_EVENT_REPORT)
             take(r, event.text);
         if (event.type == TESTBED_EVENT_EXITED)
-            violation(r, "%s ended: %s", event.node, error_name(event.error));
+            seeded_violation(&r->seeded, "%s ended: %s", event.node, error_name(event.error));
     } while (event.type != TESTBED_EVENT_DEADLINE && event.type != TESTBED_EVENT_IDLE &&
              !(waits && r->open == 0));
     if (r->open > 0)
-        violation(r, "%u commands without an answer", r->open);
+        seeded_violation(&r->seeded, "%u commands without an answer", r->open);
 }
 
 static void start(struct run *r)
@@ -309,17 +281,18 @@ static void start(struct run *r)
     snprintf(config, sizeof config,
              "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
              "memory: {block_size: 4 KiB, max_size: 512 KiB}\n%s",
-             storages[r->seed / 2 % 4]);
-    must(sim_testbed.node_start(r->tb, "store", &watched_program, config, detail), detail);
+             storages[r->seeded.seed / 2 % 4]);
+    seeded_must(sim_testbed.node_start(r->tb, "store", &watched_program, config, detail), detail);
     snprintf(config, sizeof config,
              "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\ntransport: %s\n",
-             r->seed % 2 ? "rdma" : "tcp");
-    must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail), detail);
+             r->seeded.seed % 2 ? "rdma" : "tcp");
+    seeded_must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail),
+                detail);
     go_on(r, 100 * MS);
     const struct testbed_fault slow = {
         .word = TESTBED_TCP_SLOW, .node = "host", .value = 100000000};
-    if (r->seed % 4 == 0)
-        must(sim_testbed.apply(r->tb, &slow, detail), detail);
+    if (r->seeded.seed % 4 == 0)
+        seeded_must(sim_testbed.apply(r->tb, &slow, detail), detail);
 }
 
 static void command(struct run *r, const char *op, unsigned group)
@@ -329,7 +302,7 @@ static void command(struct run *r, const char *op, unsigned group)
              "{\"id\":%" PRIu64 ",\"op\":\"%s\",\"key\":\"g%u\",\"count\":%u,\"size\":%" PRIu64
              ",\"seed\":%u}",
              ++r->next_id, op, group, r->counts[group], r->sizes[group], group + 1);
-    must(sim_testbed.tell(r->tb, "host", json, detail), detail);
+    seeded_must(sim_testbed.tell(r->tb, "host", json, detail), detail);
     r->open++;
     r->totals->operations++;
 }
@@ -337,8 +310,8 @@ static void command(struct run *r, const char *op, unsigned group)
 static void put(struct run *r)
 {
     const unsigned group = r->groups++;
-    r->counts[group] = 1 + (unsigned)draw(r, 6);
-    r->sizes[group] = 1 + draw(r, 40000);
+    r->counts[group] = 1 + (unsigned)seeded_draw(&r->seeded, 6);
+    r->sizes[group] = 1 + seeded_draw(&r->seeded, 40000);
     command(r, "put_many", group);
 }
 
@@ -347,10 +320,10 @@ static void turn(struct run *r)
 {
     const unsigned known = r->groups;
     for (unsigned i = 0; i < AT_ONCE; i++) {
-        if (r->groups < GROUPS && (!known || draw(r, 2)))
+        if (r->groups < GROUPS && (!known || seeded_draw(&r->seeded, 2)))
             put(r);
         else if (known)
-            command(r, "get_many", (unsigned)draw(r, known));
+            command(r, "get_many", (unsigned)seeded_draw(&r->seeded, known));
     }
     go_on(r, 60 * SECOND);
 }
@@ -359,7 +332,8 @@ static void finish(struct run *r)
 {
     char detail[TESTBED_DETAIL] = "";
     r->open++;
-    must(sim_testbed.tell(r->tb, "store", "{\"id\":999999,\"op\":\"status\"}", detail), detail);
+    seeded_must(sim_testbed.tell(r->tb, "store", "{\"id\":999999,\"op\":\"status\"}", detail),
+                detail);
     go_on(r, SECOND);
     sim_testbed.destroy(r->tb);
 }
@@ -368,9 +342,9 @@ static void world(uint64_t seed, struct totals *totals)
 {
     char detail[TESTBED_DETAIL] = "";
     const uint64_t before = totals->violations;
-    struct run r = {.seed = seed, .random = seed, .totals = totals};
+    struct run r = {.seeded = {seed, seed, &totals->violations}, .totals = totals};
     r.tb = two_nodes_make("store", "host", seed, detail);
-    must(r.tb ? TESTBED_DONE : TESTBED_WRONG, detail);
+    seeded_must(r.tb ? TESTBED_DONE : TESTBED_WRONG, detail);
     start(&r);
     while (r.groups < GROUPS && totals->violations == before)
         turn(&r);

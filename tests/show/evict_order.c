@@ -9,12 +9,12 @@
  *   evict_order FIRST COUNT      seeds
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/store/store_state.h"
+#include "tests/support/seeded.h"
 
 #define KEYS 24
 #define STEPS 160
@@ -40,7 +40,8 @@ struct totals {
 };
 
 struct run {
-    uint64_t seed, random, clock, capacity, start, stop, used, evictions;
+    struct seeded seeded;
+    uint64_t clock, capacity, start, stop, used, evictions;
     bool evicting;
     struct store *store;
     struct entry entries[KEYS];
@@ -48,27 +49,6 @@ struct run {
     uint32_t version;
     struct totals *totals;
 };
-
-static uint64_t draw(struct run *r, uint64_t below)
-{
-    uint64_t z = (r->random += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
-}
-
-static void violation(struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void violation(struct run *r, const char *format, ...)
-{
-    va_list arguments;
-    printf("seed %" PRIu64 ": ", r->seed);
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf("\n");
-    r->totals->violations++;
-}
 
 static size_t name_of(unsigned key, char text[8])
 {
@@ -89,7 +69,7 @@ static void compare(struct run *r, const struct transfer *t, const char *what)
     const uint8_t *data = store_data(r->store, t->block);
     for (uint64_t i = 0; i < t->pages; i++) {
         if (memcmp(data + i * SLAB_ALIGN, &t->version, sizeof t->version) != 0) {
-            violation(r, "k%u changed while it was %s", t->key, what);
+            seeded_violation(&r->seeded, "k%u changed while it was %s", t->key, what);
             return;
         }
     }
@@ -151,15 +131,16 @@ static void look(struct run *r, const char *after)
     store_counts(r->store, &n);
     for (unsigned i = 0; i < KEYS; i++) {
         if (is_there(r, i) != r->entries[i].visible)
-            violation(r, "after %s k%u is%s there, of %" PRIu64 " pages; readers: %u", after, i,
-                      r->entries[i].visible ? " not" : "", r->used, r->entries[i].readers);
+            seeded_violation(&r->seeded,
+                             "after %s k%u is%s there, of %" PRIu64 " pages; readers: %u", after, i,
+                             r->entries[i].visible ? " not" : "", r->used, r->entries[i].readers);
     }
     if (n.used != r->used * SLAB_ALIGN)
-        violation(r, "after %s %" PRIu64 " bytes are used; %" PRIu64 " expected", after, n.used,
-                  r->used * SLAB_ALIGN);
+        seeded_violation(&r->seeded, "after %s %" PRIu64 " bytes are used; %" PRIu64 " expected",
+                         after, n.used, r->used * SLAB_ALIGN);
     if (n.evictions != r->evictions)
-        violation(r, "after %s %" PRIu64 " evictions; %" PRIu64 " expected", after, n.evictions,
-                  r->evictions);
+        seeded_violation(&r->seeded, "after %s %" PRIu64 " evictions; %" PRIu64 " expected", after,
+                         n.evictions, r->evictions);
 }
 
 /* The room is in pieces: which blocks go is the store's choice, of those that nobody reads. */
@@ -170,7 +151,7 @@ static void adopt(struct run *r)
         if (!e->visible || is_there(r, i))
             continue;
         if (e->readers)
-            violation(r, "k%u was evicted under its reader", i);
+            seeded_violation(&r->seeded, "k%u was evicted under its reader", i);
         vanish(r, e);
         r->evictions++;
     }
@@ -195,8 +176,8 @@ static void begin_put(struct run *r)
     struct transfer *t = free_one(r->writes, WRITES);
     if (!t)
         return;
-    t->key = (unsigned)draw(r, KEYS);
-    t->pages = 1 + draw(r, most[r->seed % 4]);
+    t->key = (unsigned)seeded_draw(&r->seeded, KEYS);
+    t->pages = 1 + seeded_draw(&r->seeded, most[r->seeded.seed % 4]);
     t->version = ++r->version;
     const size_t length = name_of(t->key, text);
     const bool fits = slab_fits(&r->store->slab, t->pages * SLAB_ALIGN);
@@ -204,7 +185,8 @@ static void begin_put(struct run *r)
         store_reserve(r->store, text, length, t->pages * SLAB_ALIGN, &t->block);
     if (error) {
         if (fits || error != ERR_STORE_FULL)
-            violation(r, "a put of %" PRIu64 " pages: %s", t->pages, error_name(error));
+            seeded_violation(&r->seeded, "a put of %" PRIu64 " pages: %s", t->pages,
+                             error_name(error));
         t->block = NULL;
         return;
     }
@@ -219,11 +201,11 @@ static void begin_put(struct run *r)
 static void end_put(struct run *r)
 {
     static const uint8_t tag[STORE_TAG_BYTES] = {1};
-    struct transfer *t = &r->writes[draw(r, WRITES)];
+    struct transfer *t = &r->writes[seeded_draw(&r->seeded, WRITES)];
     if (!t->block)
         return;
     compare(r, t, "written");
-    if (draw(r, 8) == 0) {
+    if (seeded_draw(&r->seeded, 8) == 0) {
         store_abandon(r->store, t->block);
         r->used -= t->pages;
     } else {
@@ -241,14 +223,14 @@ static void begin_get(struct run *r)
 {
     char text[8];
     struct transfer *t = free_one(r->reads, READS);
-    const unsigned key = (unsigned)draw(r, KEYS);
+    const unsigned key = (unsigned)seeded_draw(&r->seeded, KEYS);
     struct entry *e = &r->entries[key];
     if (!t)
         return;
     const size_t length = name_of(key, text);
     struct store_block *b = store_pin(r->store, text, length);
     if (!b != !e->visible)
-        violation(r, "a get of k%u: it is%s there", key, b ? "" : " not");
+        seeded_violation(&r->seeded, "a get of k%u: it is%s there", key, b ? "" : " not");
     if (!b || !e->visible)
         return;
     *t = (struct transfer){
@@ -259,7 +241,7 @@ static void begin_get(struct run *r)
 
 static void end_get(struct run *r)
 {
-    struct transfer *t = &r->reads[draw(r, READS)];
+    struct transfer *t = &r->reads[seeded_draw(&r->seeded, READS)];
     if (!t->block)
         return;
     compare(r, t, "read");
@@ -278,12 +260,12 @@ static void drop(struct run *r)
 {
     char text[8];
     bool found, later;
-    const unsigned key = (unsigned)draw(r, KEYS);
+    const unsigned key = (unsigned)seeded_draw(&r->seeded, KEYS);
     const size_t length = name_of(key, text);
     const struct media_token token = {0};
     if (store_delete(r->store, text, length, token, &found, &later) || later ||
         found != r->entries[key].visible)
-        violation(r, "the deletion of k%u", key);
+        seeded_violation(&r->seeded, "the deletion of k%u", key);
     if (r->entries[key].visible)
         vanish(r, &r->entries[key]);
 }
@@ -299,7 +281,7 @@ static void step(struct run *r)
                  {begin_get, "a get", 4},
                  {end_get, "the end of a get", 3},
                  {drop, "a deletion", 1}};
-    uint64_t at = draw(r, 20);
+    uint64_t at = seeded_draw(&r->seeded, 20);
     unsigned i = 0;
     for (; at >= kinds[i].weight; i++)
         at -= kinds[i].weight;
@@ -323,9 +305,9 @@ static void end_all(struct run *r)
 
 static void one(uint64_t seed, struct totals *totals)
 {
-    struct run r = {.seed = seed, .random = seed, .totals = totals};
+    struct run r = {.seeded = {seed, seed, &totals->violations}, .totals = totals};
     const uint64_t before = totals->violations;
-    r.capacity = 20 + draw(&r, 20);
+    r.capacity = 20 + seeded_draw(&r.seeded, 20);
     r.start = r.capacity * 70 / 100;
     r.stop = r.capacity * 60 / 100;
     const struct store_init init = {.capacity = r.capacity * SLAB_ALIGN,

@@ -18,6 +18,7 @@
 #include "src/client/program.h"
 #include "src/server/program.h"
 #include "tests/support/two_nodes.h"
+#include "tests/support/seeded.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -32,35 +33,14 @@ struct totals {
 
 struct run {
     struct testbed *tb;
-    uint64_t seed, random, next_id, waiting;
+    struct seeded seeded;
+    uint64_t next_id, waiting;
     unsigned lanes;
     uint64_t versions[KEYS]; /* of the contents that were put last; 0: not there */
     char said[ANSWERS];      /* every answer without what may differ */
     size_t length;
     struct totals *totals;
 };
-
-static uint64_t draw(struct run *r, uint64_t below)
-{
-    uint64_t z = (r->random += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
-}
-
-static void violation(struct run *r, const char *what)
-{
-    printf("seed %" PRIu64 ", %u lanes: %s\n", r->seed, r->lanes, what);
-    r->totals->violations++;
-}
-
-static void must(enum testbed_result result, const char *detail)
-{
-    if (result == TESTBED_DONE)
-        return;
-    fprintf(stderr, "lanes: %s\n", detail);
-    exit(2);
-}
 
 static void note(struct run *r, const char *text)
 {
@@ -104,11 +84,12 @@ static void note_store(struct run *r, const json_t *status)
              json_integer_value(json_object_get(store, "used")));
     note(r, text);
     if (json_array_size(lanes) != r->lanes)
-        violation(r, "the server has another number of lanes");
+        seeded_violation(&r->seeded, "%u lanes: %s", r->lanes,
+                         "the server has another number of lanes");
     json_array_foreach(lanes, i, lane)
     {
         if (json_integer_value(json_object_get(lane, "blocks")) == 0)
-            violation(r, "a lane has no block");
+            seeded_violation(&r->seeded, "%u lanes: %s", r->lanes, "a lane has no block");
     }
 }
 
@@ -136,17 +117,17 @@ static void go_on(struct run *r, uint64_t time)
         if (event.type == TESTBED_EVENT_REPORT)
             take(r, event.text);
         if (event.type == TESTBED_EVENT_EXITED && event.error)
-            violation(r, "a program ended");
+            seeded_violation(&r->seeded, "%u lanes: %s", r->lanes, "a program ended");
     } while (event.type != TESTBED_EVENT_DEADLINE && event.type != TESTBED_EVENT_IDLE &&
              !(waits && !r->waiting));
     if (r->waiting)
-        violation(r, "no answer");
+        seeded_violation(&r->seeded, "%u lanes: %s", r->lanes, "no answer");
     r->waiting = 0;
 }
 
 static bool is_file(const struct run *r)
 {
-    return r->seed % 4 >= 2;
+    return r->seeded.seed % 4 >= 2;
 }
 
 static void start_server(struct run *r)
@@ -156,7 +137,8 @@ static void start_server(struct run *r)
              "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
              "memory: {block_size: 16 KiB, max_size: 16 MiB}\nstorage: {lanes: %u%s}\n",
              r->lanes, is_file(r) ? ", mode: file, path: /store, max_size: 32 MiB" : "");
-    must(sim_testbed.node_start(r->tb, "store", &memkv_server_program, config, detail), detail);
+    seeded_must(sim_testbed.node_start(r->tb, "store", &memkv_server_program, config, detail),
+                detail);
 }
 
 static void start(struct run *r)
@@ -165,8 +147,9 @@ static void start(struct run *r)
     start_server(r);
     snprintf(config, sizeof config,
              "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\ntransport: %s\ntimeout: 60 s\n",
-             r->seed % 2 ? "rdma" : "tcp");
-    must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail), detail);
+             r->seeded.seed % 2 ? "rdma" : "tcp");
+    seeded_must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail),
+                detail);
     go_on(r, 500 * MS);
 }
 
@@ -182,21 +165,21 @@ static void command(struct run *r, const char *node, const char *format, ...)
     vsnprintf(json + length, sizeof json - (size_t)length, format, arguments);
     va_end(arguments);
     r->waiting = r->next_id;
-    must(sim_testbed.tell(r->tb, node, json, detail), detail);
+    seeded_must(sim_testbed.tell(r->tb, node, json, detail), detail);
     go_on(r, 120 * SECOND);
 }
 
 static void put(struct run *r)
 {
-    const unsigned key = (unsigned)draw(r, KEYS);
-    r->versions[key] = 1 + draw(r, 1000000);
+    const unsigned key = (unsigned)seeded_draw(&r->seeded, KEYS);
+    r->versions[key] = 1 + seeded_draw(&r->seeded, 1000000);
     command(r, "host", "\"op\":\"put\",\"key\":\"k%u\",\"size\":%" PRIu64 ",\"seed\":%" PRIu64 "}",
             key, 1 + r->versions[key] % 40000, r->versions[key]);
 }
 
 static void get(struct run *r)
 {
-    const unsigned key = (unsigned)draw(r, KEYS);
+    const unsigned key = (unsigned)seeded_draw(&r->seeded, KEYS);
     const uint64_t version = r->versions[key];
     command(r, "host", "\"op\":\"get\",\"key\":\"k%u\",\"size\":%" PRIu64 ",\"seed\":%" PRIu64 "}",
             key, version ? 1 + version % 40000 : 40000, version);
@@ -204,7 +187,7 @@ static void get(struct run *r)
 
 static void drop(struct run *r)
 {
-    const unsigned key = (unsigned)draw(r, KEYS);
+    const unsigned key = (unsigned)seeded_draw(&r->seeded, KEYS);
     r->versions[key] = 0;
     command(r, "host", "\"op\":\"delete\",\"key\":\"k%u\"}", key);
 }
@@ -212,11 +195,11 @@ static void drop(struct run *r)
 static void batch(struct run *r)
 {
     static const char *const ops[] = {"put_many", "get_many", "exists_many"};
-    const uint64_t group = draw(r, 3);
+    const uint64_t group = seeded_draw(&r->seeded, 3);
     command(r, "host",
             "\"op\":\"%s\",\"key\":\"m%" PRIu64 "\",\"count\":%" PRIu64 ",\"size\":%" PRIu64
             ",\"seed\":%" PRIu64 "}",
-            ops[draw(r, 3)], group, 20 + group, 5000 + group, group);
+            ops[seeded_draw(&r->seeded, 3)], group, 20 + group, 5000 + group, group);
 }
 
 /* A store on disk is there again; what a stream that is cut had under way is tried again. */
@@ -225,10 +208,10 @@ static void disturb(struct run *r)
     char detail[TESTBED_DETAIL] = "";
     const struct testbed_fault cut = {.word = TESTBED_TCP_CUT, .node = "store"};
     if (!is_file(r)) {
-        must(sim_testbed.apply(r->tb, &cut, detail), detail);
+        seeded_must(sim_testbed.apply(r->tb, &cut, detail), detail);
         return;
     }
-    must(sim_testbed.node_stop(r->tb, "store", detail), detail);
+    seeded_must(sim_testbed.node_stop(r->tb, "store", detail), detail);
     start_server(r);
     r->totals->restarts++;
     go_on(r, 40 * SECOND);
@@ -239,14 +222,15 @@ static void run(struct run *r, uint64_t seed, unsigned lanes, struct totals *tot
     static void (*const actions[])(struct run *) = {put, put,   put,   get, get,
                                                     get, batch, batch, drop};
     char detail[TESTBED_DETAIL] = "";
-    *r = (struct run){.seed = seed, .random = seed, .lanes = lanes, .totals = totals};
+    *r =
+        (struct run){.seeded = {seed, seed, &totals->violations}, .lanes = lanes, .totals = totals};
     r->tb = two_nodes_make("store", "host", seed, detail);
-    must(r->tb ? TESTBED_DONE : TESTBED_WRONG, detail);
+    seeded_must(r->tb ? TESTBED_DONE : TESTBED_WRONG, detail);
     start(r);
     for (unsigned i = 0; i < ACTIONS; i++) {
         if (i == ACTIONS / 2)
             disturb(r);
-        actions[draw(r, sizeof actions / sizeof actions[0])](r);
+        actions[seeded_draw(&r->seeded, sizeof actions / sizeof actions[0])](r);
     }
     for (unsigned i = 0; i < 3; i++)
         command(r, "host",
@@ -270,7 +254,7 @@ static void compare(struct run *one, struct run *other)
     while (b > other->said && b[-1] != '\n')
         b--;
     snprintf(line, sizeof line, "%.*s", (int)strcspn(b, "\n"), b);
-    violation(other, line);
+    seeded_violation(&other->seeded, "%u lanes: %s", other->lanes, line);
 }
 
 int main(int argc, char **argv)

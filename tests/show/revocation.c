@@ -12,7 +12,6 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +20,7 @@
 #include "src/client/program.h"
 #include "src/server/program.h"
 #include "tests/support/two_nodes.h"
+#include "tests/support/seeded.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
@@ -37,46 +37,20 @@ struct totals {
 
 struct run {
     struct testbed *tb;
-    const char *transport;                   /* rdma.transport */
-    uint64_t seed, random, next_id, waiting; /* id that is waited for; 0: came */
+    const char *transport; /* rdma.transport */
+    struct seeded seeded;
+    uint64_t next_id, waiting; /* id that is waited for; 0: came */
     enum put_state puts[PUTS];
     unsigned put_count;
     struct totals *totals;
     json_t *answer;
 };
 
-static uint64_t draw(struct run *r, uint64_t below)
-{
-    uint64_t z = (r->random += UINT64_C(0x9e3779b97f4a7c15));
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (z ^ z >> 31) % below;
-}
-
-static void violation(struct run *r, const char *format, ...)
-{
-    va_list arguments;
-    printf("seed %" PRIu64 ": ", r->seed);
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    printf("\n");
-    r->totals->violations++;
-}
-
-static void must(enum testbed_result result, const char *detail)
-{
-    if (result == TESTBED_DONE)
-        return;
-    fprintf(stderr, "revocation: %s\n", detail);
-    exit(2);
-}
-
 static struct testbed *make(uint64_t seed)
 {
     char detail[TESTBED_DETAIL] = "";
     struct testbed *tb = two_nodes_make("store", "host", seed, detail);
-    must(tb ? TESTBED_DONE : TESTBED_WRONG, detail);
+    seeded_must(tb ? TESTBED_DONE : TESTBED_WRONG, detail);
     return tb;
 }
 
@@ -103,7 +77,7 @@ static void go_on(struct run *r, uint64_t time, bool until_answer)
         if (event.type == TESTBED_EVENT_REPORT)
             take(r, event.text);
         if (event.type == TESTBED_EVENT_EXITED)
-            violation(r, "%s ended: %s", event.node, error_name(event.error));
+            seeded_violation(&r->seeded, "%s ended: %s", event.node, error_name(event.error));
     } while (event.type != TESTBED_EVENT_DEADLINE && event.type != TESTBED_EVENT_IDLE &&
              !(until_answer && !r->waiting));
 }
@@ -116,11 +90,13 @@ static void start(struct run *r)
              "network: {address: \"0.0.0.0:9900\", auth_key: " KEY "}\n"
              "memory: {block_size: 16 KiB, max_size: 2 MiB}\nrdma: {transport: %s}\n",
              r->transport);
-    must(sim_testbed.node_start(r->tb, "store", &memkv_server_program, config, detail), detail);
+    seeded_must(sim_testbed.node_start(r->tb, "store", &memkv_server_program, config, detail),
+                detail);
     snprintf(config, sizeof config,
              "servers: [\"10.0.0.1:9900\"]\nauth_key: " KEY "\nverify: none\ntransport: %s\n",
-             transports[r->seed % 3]);
-    must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail), detail);
+             transports[r->seeded.seed % 3]);
+    seeded_must(sim_testbed.node_start(r->tb, "host", &memkv_client_program, config, detail),
+                detail);
     go_on(r, 100 * MS, false);
 }
 
@@ -134,27 +110,28 @@ static const char *text_of(const struct run *r, const char *name)
 static bool command(struct run *r, const char *op, unsigned key, uint64_t timeout)
 {
     char json[256], detail[TESTBED_DETAIL] = "";
-    uint64_t size = 1 + (r->seed * 7919 + key * 4099) % 24000;
+    uint64_t size = 1 + (r->seeded.seed * 7919 + key * 4099) % 24000;
     r->waiting = ++r->next_id;
     snprintf(json, sizeof json,
              "{\"id\":%" PRIu64 ",\"op\":\"%s\",\"key\":\"k%u\",\"size\":%" PRIu64
              ",\"seed\":%u,\"timeout_ms\":%" PRIu64 "}",
              r->next_id, op, key, size, key + 1, timeout / MS);
-    must(sim_testbed.tell(r->tb, "host", json, detail), detail);
+    seeded_must(sim_testbed.tell(r->tb, "host", json, detail), detail);
     go_on(r, timeout + 60 * SECOND, true);
     r->totals->operations++;
     if (r->waiting) {
-        violation(r, "%s of k%u: no answer", op, key);
+        seeded_violation(&r->seeded, "%s of k%u: no answer", op, key);
         return false;
     }
     bool ok = json_is_true(json_object_get(r->answer, "ok"));
     r->totals->failed += !ok;
     r->totals->timed_out += strcmp(text_of(r, "error"), "timeout") == 0;
     if (strcmp(text_of(r, "error"), "tag_mismatch") == 0)
-        violation(r, "%s of k%u: the bytes changed on their way", op, key);
+        seeded_violation(&r->seeded, "%s of k%u: the bytes changed on their way", op, key);
     if (json_is_false(json_object_get(r->answer, "equal")))
-        violation(r, "%s of k%u: not the bytes that were put, from %" JSON_INTEGER_FORMAT, op, key,
-                  json_integer_value(json_object_get(r->answer, "offset")));
+        seeded_violation(&r->seeded,
+                         "%s of k%u: not the bytes that were put, from %" JSON_INTEGER_FORMAT, op,
+                         key, json_integer_value(json_object_get(r->answer, "offset")));
     return true;
 }
 
@@ -171,7 +148,7 @@ static void get(struct run *r, unsigned key, uint64_t timeout)
     if (!command(r, "get", key, timeout) || strcmp(text_of(r, "error"), "not_found") != 0)
         return;
     if (r->puts[key] == ACKNOWLEDGED)
-        violation(r, "k%u was acknowledged and is gone", key);
+        seeded_violation(&r->seeded, "k%u was acknowledged and is gone", key);
 }
 
 static void fault(struct run *r)
@@ -179,43 +156,43 @@ static void fault(struct run *r)
     static const uint64_t delays[] = {0, 3 * MS, 30 * MS, 900 * MS};
     static const uint32_t losses[] = {0, 50000, 400000};
     char detail[TESTBED_DETAIL] = "";
-    struct testbed_fault f = {.node = draw(r, 2) ? "store" : "host"};
-    switch (draw(r, 12)) {
+    struct testbed_fault f = {.node = seeded_draw(&r->seeded, 2) ? "store" : "host"};
+    switch (seeded_draw(&r->seeded, 12)) {
     case 0:
     case 1:
     case 2:
     case 3:
         f.word = TESTBED_DELAY;
-        f.duration = delays[draw(r, 4)];
+        f.duration = delays[seeded_draw(&r->seeded, 4)];
         f.jitter = f.duration / 2;
         break;
     case 4:
     case 5:
         f.word = TESTBED_LOSS;
-        f.value = losses[draw(r, 3)];
+        f.value = losses[seeded_draw(&r->seeded, 3)];
         break;
     case 6:
     case 7:
         f.word = TESTBED_CUT;
-        f.on = draw(r, 3) == 0;
+        f.on = seeded_draw(&r->seeded, 3) == 0;
         break;
     case 8:
-        f.word = draw(r, 3) ? TESTBED_PORT_UP : TESTBED_PORT_DOWN;
+        f.word = seeded_draw(&r->seeded, 3) ? TESTBED_PORT_UP : TESTBED_PORT_DOWN;
         break;
     default:
-        f.word = draw(r, 4) ? TESTBED_TCP_SLOW : TESTBED_TCP_CUT;
+        f.word = seeded_draw(&r->seeded, 4) ? TESTBED_TCP_SLOW : TESTBED_TCP_CUT;
         f.value = 100000000;
-        f.duration = draw(r, 3) * MS;
+        f.duration = seeded_draw(&r->seeded, 3) * MS;
         break;
     }
-    must(sim_testbed.apply(r->tb, &f, detail), detail);
+    seeded_must(sim_testbed.apply(r->tb, &f, detail), detail);
 }
 
 /* Undoes every fault; nothing else is done to what a rail concluded from them. */
 static void heal(struct run *r)
 {
     char detail[TESTBED_DETAIL] = "";
-    must(sim_testbed.undo(r->tb, detail), detail);
+    seeded_must(sim_testbed.undo(r->tb, detail), detail);
     go_on(r, HEALED, false);
 }
 
@@ -225,7 +202,7 @@ static void judge(struct run *r)
         get(r, key, 30 * SECOND);
         bool ok = json_is_true(json_object_get(r->answer, "ok"));
         if (!ok && strcmp(text_of(r, "error"), "not_found") != 0)
-            violation(r, "k%u after all is healed: %s", key, text_of(r, "error"));
+            seeded_violation(&r->seeded, "k%u after all is healed: %s", key, text_of(r, "error"));
     }
 }
 
@@ -234,7 +211,7 @@ static void count_retries(struct run *r)
     char json[64], detail[TESTBED_DETAIL] = "";
     r->waiting = ++r->next_id;
     snprintf(json, sizeof json, "{\"id\":%" PRIu64 ",\"op\":\"status\"}", r->next_id);
-    must(sim_testbed.tell(r->tb, "host", json, detail), detail);
+    seeded_must(sim_testbed.tell(r->tb, "host", json, detail), detail);
     go_on(r, SECOND, true);
     const json_t *counters = json_object_get(r->answer, "counters");
     r->totals->retried += (uint64_t)json_integer_value(json_object_get(counters, "retries"));
@@ -242,19 +219,21 @@ static void count_retries(struct run *r)
 
 static void world(uint64_t seed, const char *transport, struct totals *totals)
 {
-    struct run r = {
-        .seed = seed, .random = seed, .totals = totals, .transport = transport, .tb = make(seed)};
+    struct run r = {.seeded = {seed, seed, &totals->violations},
+                    .totals = totals,
+                    .transport = transport,
+                    .tb = make(seed)};
     start(&r);
     for (unsigned i = 0; i < ACTIONS; i++) {
-        uint64_t kind = draw(&r, 3), timeout = (1 + draw(&r, 20)) * MS;
-        if (draw(&r, 8) == 0)
+        uint64_t kind = seeded_draw(&r.seeded, 3), timeout = (1 + seeded_draw(&r.seeded, 20)) * MS;
+        if (seeded_draw(&r.seeded, 8) == 0)
             timeout = 2 * SECOND;
         if (kind == 0)
             fault(&r);
         else if (kind == 1 && r.put_count < PUTS)
             put(&r, timeout);
         else if (r.put_count)
-            get(&r, (unsigned)draw(&r, r.put_count), timeout);
+            get(&r, (unsigned)seeded_draw(&r.seeded, r.put_count), timeout);
     }
     heal(&r);
     judge(&r);
