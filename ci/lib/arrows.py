@@ -84,7 +84,7 @@ _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|sign
 _NAMESPACES = r"unshare|getegid"  # a network of its own for whoever runs simulated nodes
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
-_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
+_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|madvise|sysconf|sigfillset"
          r"|xpg_strerror_r")
 # The client library: a thread, the environment, two files to read; no socket and no clock.
 _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_strerror_r"
@@ -115,7 +115,7 @@ HEADERS = {
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
     "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",
                                         "pthread.h", "signal.h", "sys/epoll.h", "sys/eventfd.h",
-                                        "sys/resource.h", "unistd.h"},
+                                        "sys/mman.h", "sys/resource.h", "unistd.h"},
     "lib": _PLAIN_HEADERS | {"jansson.h", "openssl/crypto.h", "pthread.h", "signal.h",
                              "sys/stat.h", "unistd.h"},
     "examples": _PLAIN_HEADERS | {"memkv/memkv.h"},  # what everybody has

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Regions, and what posts make of their keys. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "fabric_hw/rdma/state.h"
 #include "src/fabric/planted.h"
+
+#define RDMA_HUGE_WORTH (UINT64_C(4) << 20) /* bytes: two huge pages, of which one is aligned */
 
 static int access_of(const struct rdma_device *device, uint32_t access)
 {
@@ -44,6 +48,19 @@ static enum fabric_error check(struct rdma *r, const struct rdma_device *device,
     return init->length > device->attr.max_mr_size ? ERR_REGISTRATION_FAILED : FABRIC_OK;
 }
 
+/* A registration touches every page. In huge pages a large range costs the device fewer translation
+ * entries; it is a wish, and where the kernel has none nothing is lost. */
+static void wish_for_huge_pages(const struct rdma *r, const struct fabric_mr_init *init)
+{
+    struct fabric_guarantees guarantees;
+    (void)r->f->ops->guarantees(r->f, &guarantees);
+    uintptr_t page = guarantees.iova_align, begin = (uintptr_t)init->addr;
+    uintptr_t first = (begin + page - 1) / page * page, end = (begin + init->length) / page * page;
+    assert(page > 0);
+    if (init->length >= RDMA_HUGE_WORTH && !PLANTED(rdma_small_pages))
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
 enum fabric_error rdma_mr_register(struct fabric *f, fabric_device handle,
                                    const struct fabric_mr_init *init, fabric_mr *out,
                                    struct fabric_mr_keys *keys)
@@ -56,6 +73,7 @@ enum fabric_error rdma_mr_register(struct fabric *f, fabric_device handle,
         return error ? error : ERR_RESOURCES_EXHAUSTED;
     *mr = (struct rdma_mr){
         .addr = init->addr, .length = init->length, .iova = init->iova, .access = init->access};
+    wish_for_huge_pages(r, init);
     errno = 0;
     mr->mr = r->calls->reg_mr_iova(device->pd, init->addr, init->length, init->iova,
                                    access_of(device, init->access));
