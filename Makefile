@@ -28,7 +28,7 @@ $(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
 endif
 
 # Without rdma-core (or with RDMA=no) fabric_hw/rdma is left out, and all that needs it.
-RDMA ?= $(if $(shell $(PKG_CONFIG) --exists libibverbs libmlx5 && echo yes),yes,no)
+RDMA ?= $(if $(shell $(PKG_CONFIG) --exists libibverbs libmlx5 2>/dev/null && echo yes),yes,no)
 WITH_RDMA := $(filter yes,$(RDMA))
 # Asked for, not for want of it.
 WITHOUT_RDMA := $(if $(filter-out file default,$(origin RDMA)),$(filter no,$(RDMA)))
