@@ -65,6 +65,7 @@ _PLAIN = (r"mem(cpy|move|set|cmp|chr|rchr|mem)|str(len|nlen|cmp|ncmp|cpy|ncpy|ca
           r"|to(lower|upper)|l?labs|abs|stack_chk_fail|_GLOBAL_OFFSET_TABLE_"
           r"|(u?(div|mod)|mul)ti3|popcountdi2|XXH(3|32|64|128)?_\w+|XXH(32|64|128)")
 _CRYPTO = r"EVP_(?!RAND)\w+|CRYPTO_\w+|OSSL_PARAM_\w+|OPENSSL_cleanse"
+_IPSEC_MB = r"(alloc|free)_mb_mgr|init_mb_mgr_avx512|imb_get_errno"
 _JSON = r"json_\w+|jsonp_\w+"
 _YAML = r"yaml_\w+"
 _XML = r"xml\w+"
@@ -105,6 +106,7 @@ _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "
 
 HEADERS = {
     "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
+    "src/wire": {"intel-ipsec-mb.h"},
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
     "fabric_sim": _PLAIN_HEADERS | {"jansson.h"},  # reports of the testbed are JSON
@@ -122,6 +124,7 @@ HEADERS = {
 }
 SYMBOLS = {
     "src": [_PLAIN, _CRYPTO, _JSON],
+    "src/wire": [_IPSEC_MB],
     "src/config": [_YAML],
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
