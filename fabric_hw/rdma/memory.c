@@ -1,16 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Regions, and what posts make of their keys. */
-#define _GNU_SOURCE
+#define _DEFAULT_SOURCE /* madvise */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "fabric_hw/rdma/state.h"
 #include "src/fabric/planted.h"
 
-#define RDMA_HUGE_WORTH (UINT64_C(4) << 20) /* bytes: two huge pages, of which one is aligned */
+#define LARGE_PAGE (UINT64_C(2) << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* linux/mman.h, from 6.1 on */
+#endif
+
+/* A device translates page by page: large pages are fewer. Those that are there already cannot be
+ * merged any more once they are pinned. A kernel that knows nothing of it, or has none left, says
+ * so, and small ones do. */
+static void ask_for_large_pages(const struct fabric_mr_init *init)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t addr = (uint64_t)(uintptr_t)init->addr;
+    const uint64_t first = (addr + page - 1) & ~(page - 1),
+                   end = (addr + init->length) & ~(page - 1);
+    if (end <= first || end - first < LARGE_PAGE || PLANTED(rdma_small_pages))
+        return;
+    (void)madvise((void *)(uintptr_t)first, end - first, MADV_HUGEPAGE);
+    (void)madvise((void *)(uintptr_t)first, end - first, MADV_COLLAPSE);
+}
 
 static int access_of(const struct rdma_device *device, uint32_t access)
 {
@@ -48,19 +67,6 @@ static enum fabric_error check(struct rdma *r, const struct rdma_device *device,
     return init->length > device->attr.max_mr_size ? ERR_REGISTRATION_FAILED : FABRIC_OK;
 }
 
-/* A registration touches every page. In huge pages a large range costs the device fewer translation
- * entries; it is a wish, and where the kernel has none nothing is lost. */
-static void wish_for_huge_pages(const struct rdma *r, const struct fabric_mr_init *init)
-{
-    struct fabric_guarantees guarantees;
-    (void)r->f->ops->guarantees(r->f, &guarantees);
-    uintptr_t page = guarantees.iova_align, begin = (uintptr_t)init->addr;
-    uintptr_t first = (begin + page - 1) / page * page, end = (begin + init->length) / page * page;
-    assert(page > 0);
-    if (init->length >= RDMA_HUGE_WORTH && !PLANTED(rdma_small_pages))
-        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
-}
-
 enum fabric_error rdma_mr_register(struct fabric *f, fabric_device handle,
                                    const struct fabric_mr_init *init, fabric_mr *out,
                                    struct fabric_mr_keys *keys)
@@ -73,7 +79,7 @@ enum fabric_error rdma_mr_register(struct fabric *f, fabric_device handle,
         return error ? error : ERR_RESOURCES_EXHAUSTED;
     *mr = (struct rdma_mr){
         .addr = init->addr, .length = init->length, .iova = init->iova, .access = init->access};
-    wish_for_huge_pages(r, init);
+    ask_for_large_pages(init);
     errno = 0;
     mr->mr = r->calls->reg_mr_iova(device->pd, init->addr, init->length, init->iova,
                                    access_of(device, init->access));

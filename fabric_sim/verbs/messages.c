@@ -273,6 +273,14 @@ static void on_completed(void *context, struct hca_state *state, struct cq_state
         shared_ring_cq(messages->context->shared, device_of(messages, state), cq->slot.id);
 }
 
+/* Of what is under way only packets that wait to land would still get through it, and those the
+ * daemon has; memory of programs it copies from and to, and asks the key each time. */
+static bool on_quiet(void *context, struct hca_state *state, const struct key_state *window)
+{
+    (void)context;
+    return window->owner != 0 && state->device->held == 0;
+}
+
 /* Asks the daemon for what a message wanted to know. False: nothing, or the lock is lost. An answer
  * from before the epoch moved is asked for again. */
 static bool learn(struct plugin_messages *messages, bool *locked)
@@ -315,6 +323,7 @@ bool messages_carry(struct plugin_context *context, const struct plugin_qp *qp, 
                                             .route = on_route,
                                             .copy = on_copy,
                                             .completed = on_completed,
+                                            .quiet = on_quiet,
                                             .now = context->shared->now};
         (void)message_run(&world, &context->state, qp->state, UINT32_MAX);
         if (!queue_send_rings(qp->state) || !learn(messages, &locked))
