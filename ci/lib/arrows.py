@@ -65,6 +65,7 @@ _PLAIN = (r"mem(cpy|move|set|cmp|chr|rchr|mem)|str(len|nlen|cmp|ncmp|cpy|ncpy|ca
           r"|to(lower|upper)|l?labs|abs|stack_chk_fail|_GLOBAL_OFFSET_TABLE_"
           r"|(u?(div|mod)|mul)ti3|popcountdi2|XXH(3|32|64|128)?_\w+|XXH(32|64|128)")
 _CRYPTO = r"EVP_(?!RAND)\w+|CRYPTO_\w+|OSSL_PARAM_\w+|OPENSSL_cleanse"
+_IPSEC_MB = r"(alloc|free)_mb_mgr|init_mb_mgr_avx512|imb_get_errno"
 _JSON = r"json_\w+|jsonp_\w+"
 _YAML = r"yaml_\w+"
 _XML = r"xml\w+"
@@ -84,7 +85,7 @@ _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|sign
 _NAMESPACES = r"unshare|getegid"  # a network of its own for whoever runs simulated nodes
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
-_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
+_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|madvise|sysconf|sigfillset"
          r"|xpg_strerror_r")
 # The client library: a thread, the environment, two files to read; no socket and no clock.
 _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_strerror_r"
@@ -105,28 +106,30 @@ _OS_HEADERS = {"arpa/inet.h", "dirent.h", "fcntl.h", "ifaddrs.h", "jansson.h", "
 
 HEADERS = {
     "src": _PLAIN_HEADERS | {"openssl/*", "jansson.h"},
+    "src/wire": {"intel-ipsec-mb.h"},
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
-    "fabric_sim": _PLAIN_HEADERS,
-    "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
+    "fabric_sim": _PLAIN_HEADERS | {"jansson.h"},  # reports of the testbed are JSON
+    "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "linux/*", "poll.h", "pthread.h",
                              "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"},
     "fabric_sim/verbs": {"endian.h", "fcntl.h", "poll.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
                          "rdma/ib_user_verbs.h", "sched.h", "stdatomic.h", "sys/*", "unistd.h"},
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
     "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",
                                         "pthread.h", "signal.h", "sys/epoll.h", "sys/eventfd.h",
-                                        "sys/resource.h", "unistd.h"},
+                                        "sys/mman.h", "sys/resource.h", "unistd.h"},
     "lib": _PLAIN_HEADERS | {"jansson.h", "openssl/crypto.h", "pthread.h", "signal.h",
                              "sys/stat.h", "unistd.h"},
     "examples": _PLAIN_HEADERS | {"memkv/memkv.h"},  # what everybody has
 }
 SYMBOLS = {
     "src": [_PLAIN, _CRYPTO, _JSON],
+    "src/wire": [_IPSEC_MB],
     "src/config": [_YAML],
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
-    "fabric_sim": [_PLAIN],
-    "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON, _JSON],
+    "fabric_sim": [_PLAIN, _JSON],
+    "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON],
     "fabric_sim/verbs": [_SOCKETS, _THREADS, _DISK, _PRINT, _DAEMON, _PLUGIN],
     "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK,
                      _OS_LIBRARIES, _PROCESSES, _NAMESPACES],

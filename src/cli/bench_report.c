@@ -6,6 +6,7 @@
 
 #include "src/cli/bench.h"
 #include "src/config/version.h"
+#include "src/wire/gmac.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MIB (UINT64_C(1) << 20)
@@ -121,6 +122,7 @@ static json_t *json_settings(const struct bench_plan *p, const struct client_con
                             "duration_ns", (json_int_t)(p->count ? 0 : p->duration), "count",
                             (json_int_t)p->count, "seed", (json_int_t)p->seed, "keep", p->keep);
     assert(all);
+    json_object_set_new(all, "tags_by", json_string(wire_gmac_library()));
     json_object_set_new(all, "client", json_client(c));
     return all;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cryptography of the wire, all of it by libcrypto's EVP: HMAC-SHA256 for keys and records,
- * Poly1305 with a one-time key for blocks.
+ * The cryptography of the wire: HMAC-SHA256 for keys and records, AES-256-GMAC with a one-time key
+ * for blocks.
  */
 #ifndef SRC_WIRE_CRYPTO_H
 #define SRC_WIRE_CRYPTO_H
@@ -42,7 +42,7 @@ bool wire_equal(const uint8_t *a, const uint8_t *b, size_t length);
 
 /* What the writer of a block computes over its value and every verifier computes again. */
 struct wire_tag {
-    uint8_t nonce[WIRE_TAG_NONCE_BYTES]; /* fresh for every PUT: the Poly1305 key serves once */
+    uint8_t nonce[WIRE_TAG_NONCE_BYTES]; /* fresh for every PUT: the key of a tag serves once */
     uint8_t mac[WIRE_TAG_BYTES];
 };
 
@@ -60,8 +60,7 @@ void wire_tagger_free(struct wire_tagger *tagger);
  * wire_tag_end or wire_tag_drop. */
 struct wire_tag_run *wire_tag_begin(struct wire_tagger *tagger, const void *key, size_t key_length,
                                     size_t length, const uint8_t nonce[WIRE_TAG_NONCE_BYTES]);
-/* The next bytes of the value, which follow those before in memory too: a few are read again later,
- * so all stay where they are until the run is over. */
+/* The next bytes of the value. */
 void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length);
 /* The same for bytes that the cache does not hold: the next ones are on their way meanwhile. */
 void wire_tag_add_cold(struct wire_tag_run *run, const void *data, size_t length);

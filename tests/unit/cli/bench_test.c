@@ -10,6 +10,7 @@
 
 #include "src/server/program.h"
 #include "src/server/server.h"
+#include "src/wire/gmac.h"
 #include "tests/support/desk.h"
 
 /* A server on node 0, and a desk at node 1 that knows it. */
@@ -67,6 +68,8 @@ static void it_counts_what_it_was_told_to_do_and_leaves_nothing(void **state)
     assert_true(number(page, "total", "per_second") > 0);
     const json_t *settings = json_object_get(page, "settings");
     assert_int_equal(json_integer_value(json_object_get(settings, "depth")), 4);
+    assert_string_equal(json_string_value(json_object_get(settings, "tags_by")),
+                        wire_gmac_library());
     const json_t *client = json_object_get(settings, "client");
     assert_int_equal(json_integer_value(json_object_get(client, "timeout_ns")), 2 * SECOND);
     json_decref(page);
