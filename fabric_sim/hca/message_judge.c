@@ -283,6 +283,6 @@ bool message_may_bind(const struct message *m, struct bind *bind)
     bool signaled = completion_is_signaled(m->from.qp, m->wqe);
     if (signaled && !room_for(&m->from, m->from.qp->send_cq, 1))
         return false;
-    return !bind_ends(bind) || PLANTED(message_window_unquiet) ||
+    return !bind_ends(bind) || PLANTED(hca_window_unquiet) ||
            m->world->quiet(m->world->context, m->from.state, bind->window);
 }

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fabric_sim/hca/keys.h"
 #include "fabric_sim/hca/message.h"
 #include "fabric_sim/simfabric/program.h"
 #include "fabric_sim/verbs/plugin.h"
@@ -273,12 +274,10 @@ static void on_completed(void *context, struct hca_state *state, struct cq_state
         shared_ring_cq(messages->context->shared, device_of(messages, state), cq->slot.id);
 }
 
-/* Of what is under way only packets that wait to land would still get through it, and those the
- * daemon has; memory of programs it copies from and to, and asks the key each time. */
 static bool on_quiet(void *context, struct hca_state *state, const struct key_state *window)
 {
     (void)context;
-    return window->owner != 0 && state->device->held == 0;
+    return keys_quiet(state, window);
 }
 
 /* Asks the daemon for what a message wanted to know. False: nothing, or the lock is lost. An answer
