@@ -7,13 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
+#include "tests/support/large_pages.h"
 #include "tests/support/verbs_fake.h"
 
 #define IOVA UINT64_C(0x7000)
@@ -110,47 +106,23 @@ static void addresses_must_agree_within_a_page(void **state)
     assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
 }
 
-/* Whether the mapping that begins at `at` was asked for in huge pages. */
-static bool is_advised(const void *at)
-{
-    char line[512], begin[32];
-    bool inside = false, advised = false;
-    FILE *smaps = fopen("/proc/self/smaps", "r");
-    assert_non_null(smaps);
-    snprintf(begin, sizeof begin, "%" PRIxPTR "-", (uintptr_t)at);
-    while (fgets(line, sizeof line, smaps)) {
-        if (strchr(line, '-') && strcspn(line, "-") < strcspn(line, " "))
-            inside = strncmp(line, begin, strlen(begin)) == 0;
-        else if (inside && strncmp(line, "VmFlags:", 8) == 0)
-            advised = strstr(line, " hg") != NULL;
-    }
-    fclose(smaps);
-    return advised;
-}
-
 static void large_regions_are_asked_for_in_huge_pages(void **state)
 {
-    enum { SIZE = 8 << 20 };
     struct fabric_mr_keys keys;
     fabric_mr mr;
+    uint8_t *large = large_pages_new();
     (void)state;
-    if (access("/sys/kernel/mm/transparent_hugepage/enabled", F_OK) != 0)
+    if (!large)
         skip(); /* a kernel without them */
-    uint8_t *large = mmap(NULL, SIZE, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    assert_true(large != MAP_FAILED);
-    /* Not a part of what the allocator mapped beside it. */
-    assert_int_equal(mprotect(large, 4096, PROT_NONE), 0);
-    assert_int_equal(mprotect(large + SIZE - 4096, 4096, PROT_NONE), 0);
-    const struct fabric_mr_init init = {.addr = large + 4096,
-                                        .length = SIZE - 8192,
+    const struct fabric_mr_init init = {.addr = large,
+                                        .length = LARGE_PAGES_SIZE - 8192,
                                         .iova = 0,
                                         .access = FABRIC_ACCESS_LOCAL_WRITE};
-    assert_false(is_advised(large + 4096));
+    assert_false(large_pages_wanted(large));
     assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
-    assert_true(is_advised(large + 4096));
+    assert_true(large_pages_wanted(large));
     assert_int_equal(fabric_mr_deregister(bed.f, mr), FABRIC_OK);
-    munmap(large, SIZE);
+    large_pages_free(large);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
