@@ -17,10 +17,10 @@ STRICT := $(if $(or $(filter true,$(CI)),$(filter 1,$(WERROR))),-Werror)
 OPT_release := -O2 -g
 OPT_debug   := -Og -g3
 OPT_o0      := -O0 -g
-OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-OPT_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
+OPT_asan    := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+OPT_tsan    := -O1 -g1 -fsanitize=thread -fno-omit-frame-pointer
 OPT_cov     := -O0 -g --coverage
-OPT_planted := -O1 -g -DMEMKV_PLANTED
+OPT_planted := -O1 -g1 -DMEMKV_PLANTED
 OPT_fuzz    := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 VARIANTS := release debug o0 asan tsan cov planted fuzz
 ifeq ($(filter $(VARIANT),$(VARIANTS)),)
@@ -28,7 +28,7 @@ $(error unknown VARIANT '$(VARIANT)': use one of $(VARIANTS))
 endif
 
 # Without rdma-core (or with RDMA=no) fabric_hw/rdma is left out, and all that needs it.
-RDMA ?= $(if $(shell $(PKG_CONFIG) --exists libibverbs libmlx5 && echo yes),yes,no)
+RDMA ?= $(if $(shell $(PKG_CONFIG) --exists libibverbs libmlx5 2>/dev/null && echo yes),yes,no)
 WITH_RDMA := $(filter yes,$(RDMA))
 # Asked for, not for want of it.
 WITHOUT_RDMA := $(if $(filter-out file default,$(origin RDMA)),$(filter no,$(RDMA)))

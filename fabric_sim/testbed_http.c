@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an operator's HTTP client would do at a node: "http /v1/health". */
-#include <stdio.h>
+#include <assert.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,60 +15,33 @@ struct tb_request {
     char path[FABRIC_HTTP_PATH_MAX];
 };
 
-struct builder {
-    char *text;
-    size_t length, capacity;
-};
-
-static void add(struct builder *b, const char *text, size_t length)
-{
-    if (b->length + length + 1 > b->capacity) {
-        b->capacity = (b->length + length + 1) * 2;
-        b->text = realloc(b->text, b->capacity);
-        assert(b->text);
-    }
-    memcpy(b->text + b->length, text, length);
-    b->length += length;
-    b->text[b->length] = '\0';
-}
-
-/* As a JSON string. */
-static void add_string(struct builder *b, const char *text, size_t length)
-{
-    add(b, "\"", 1);
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        char escape[8];
-        int n = c == '"' || c == '\\' ? snprintf(escape, sizeof(escape), "\\%c", c)
-                : c < ' ' || c > '~'  ? snprintf(escape, sizeof(escape), "\\u%04x", c)
-                                      : snprintf(escape, sizeof(escape), "%c", c);
-        add(b, escape, (size_t)n);
-    }
-    add(b, "\"", 1);
-}
-
-/* Every answer is also a report of the node, so that steps can look into it: JSON as it is,
- * everything else as a string. */
-static void report(const struct tb_request *request, const struct fabric_http_answer *answer)
+/* JSON as it is, other text as a string; what is neither is nothing that a step could look into. */
+static json_t *body_of(const struct fabric_http_answer *answer)
 {
     static const char json[] = "application/json";
-    struct builder b = {0};
-    char status[64];
-    assert(answer->status >= 200);
-    snprintf(status, sizeof(status), "{\"event\":\"http\",\"status\":%u,\"path\":", answer->status);
-    add(&b, status, strlen(status));
-    add_string(&b, request->path, strlen(request->path));
-    add(&b, ",\"body\":", 8);
+    json_t *body = NULL;
+    assert(answer->body || answer->length == 0);
     if (answer->length && strncmp(answer->type, json, sizeof(json) - 1) == 0)
-        add(&b, answer->body, answer->length);
-    else
-        add_string(&b, answer->body, answer->length);
-    add(&b, "}", 1);
+        body = json_loadb(answer->body, answer->length, JSON_DECODE_ANY, NULL);
+    if (!body)
+        body = json_stringn(answer->length ? answer->body : "", answer->length);
+    return body ? body : json_null();
+}
+
+/* Every answer is also a report of the node, so that steps can look into it. */
+static void report(const struct tb_request *request, const struct fabric_http_answer *answer)
+{
+    assert(answer->status >= 200);
+    json_t *object = json_pack("{s:s, s:i, s:s, s:o}", "event", "http", "status",
+                               (int)answer->status, "path", request->path, "body", body_of(answer));
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_ENSURE_ASCII) : NULL;
+    assert(text);
     SIM_TRACE(request->node->tb->sim, request->node->name, "http %u %s", answer->status,
               request->path);
-    tb_tell(request->node->tb, TESTBED_EVENT_REPORT, request->node, b.text, FABRIC_LOG_INFO,
+    tb_tell(request->node->tb, TESTBED_EVENT_REPORT, request->node, text, FABRIC_LOG_INFO,
             FABRIC_OK);
-    free(b.text);
+    free(text);
+    json_decref(object);
 }
 
 static void on_answered(void *context, const struct fabric_http_answer *answer)

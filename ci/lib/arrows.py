@@ -77,7 +77,7 @@ _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|si
 _THREADS = r"pthread_(create|join|detach|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
 _SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
-         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
+         r"|ftruncate(64)?|flock|ioctl|madvise|mkdir|rename|unlink|readlinkat"
          r"|scandir(at)?(64)?|syscall")  # openat2 has no function of its own
 # Programs of other machines' nodes and commands that do something to this one.
 _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|signal|sigprocmask|fcntl(64)?"\
@@ -85,7 +85,7 @@ _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|sign
 _NAMESPACES = r"unshare|getegid"  # a network of its own for whoever runs simulated nodes
 _CLOCK = r"clock_gettime|gmtime_r|strftime|getrandom|isatty|explicit_bzero"
 _OS_LIBRARIES = r"MHD_\w+|mnl_\w+|(__)?io_uring_\w+"
-_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|sysconf|sigfillset"
+_RDMA = (r"ibv_\w+|mlx5dv_\w+|fcntl(64)?|getrlimit(64)?|if_indextoname|madvise|sysconf|sigfillset"
          r"|xpg_strerror_r")
 # The client library: a thread, the environment, two files to read; no socket and no clock.
 _LIBRARY = r"getenv|getpid|fopen(64)?|fread|fclose|ferror|fileno|fstat(64)?|xpg_strerror_r"
@@ -109,15 +109,15 @@ HEADERS = {
     "src/wire": {"intel-ipsec-mb.h"},
     "src/config": {"yaml.h"},
     "src/scenario": {"yaml.h", "libxml/*", "dirent.h", "sys/stat.h", "sys/types.h"},
-    "fabric_sim": _PLAIN_HEADERS,
-    "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "jansson.h", "linux/*", "poll.h", "pthread.h",
+    "fabric_sim": _PLAIN_HEADERS | {"jansson.h"},  # reports of the testbed are JSON
+    "fabric_sim/simfabric": {"dirent.h", "dlfcn.h", "elf.h", "fcntl.h", "ftw.h", "linux/*", "poll.h", "pthread.h",
                              "sched.h", "signal.h", "sys/*", "time.h", "unistd.h"},
     "fabric_sim/verbs": {"endian.h", "fcntl.h", "poll.h", "infiniband/mlx5dv.h", "infiniband/verbs.h", "link.h", "pthread.h",
                          "rdma/ib_user_verbs.h", "sched.h", "stdatomic.h", "sys/*", "unistd.h"},
     "fabric_hw/os": _PLAIN_HEADERS | _OS_HEADERS,
     "fabric_hw/rdma": _PLAIN_HEADERS | {"endian.h", "fcntl.h", "infiniband/*", "net/if.h",
                                         "pthread.h", "signal.h", "sys/epoll.h", "sys/eventfd.h",
-                                        "sys/resource.h", "unistd.h"},
+                                        "sys/mman.h", "sys/resource.h", "unistd.h"},
     "lib": _PLAIN_HEADERS | {"jansson.h", "openssl/crypto.h", "pthread.h", "signal.h",
                              "sys/stat.h", "unistd.h"},
     "examples": _PLAIN_HEADERS | {"memkv/memkv.h"},  # what everybody has
@@ -128,8 +128,8 @@ SYMBOLS = {
     "src/config": [_YAML],
     "src/scenario": [_YAML, _XML, _PRINT, _FILES],
     "src/cli": [_PRINT],
-    "fabric_sim": [_PLAIN],
-    "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON, _JSON],
+    "fabric_sim": [_PLAIN, _JSON],
+    "fabric_sim/simfabric": [_SOCKETS, _WAITING, _THREADS, _DISK, _CLOCK, _PRINT, _DAEMON],
     "fabric_sim/verbs": [_SOCKETS, _THREADS, _DISK, _PRINT, _DAEMON, _PLUGIN],
     "fabric_hw/os": [_PLAIN, _JSON, _SOCKETS, _WAITING, _THREADS, _SIGNALS, _DISK, _CLOCK,
                      _OS_LIBRARIES, _PROCESSES, _NAMESPACES],

@@ -123,10 +123,10 @@ def has_scenarios(variant):
         any(proc.ROOT.glob("scenarios/**/*.yaml"))
 
 
-def run_scenarios(variant, path="scenarios", timeout=1800, env=None):
+def run_scenarios(variant, path="scenarios", timeout=1800, env=None, options=()):
     """Runs scenario files on the simulator; their last line gives the counts."""
     report = Report(path)
-    ran = proc.run([f"build/{variant}/memkv-scenario", "run", path, "--fabric", "sim"],
+    ran = proc.run([f"build/{variant}/memkv-scenario", "run", path, "--fabric", "sim", *options],
                    timeout=timeout, env={**ENV, **(env or {})})
     report.output = ran.out + ran.err
     lines = ran.out.rstrip("\n").split("\n")

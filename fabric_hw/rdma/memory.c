@@ -1,12 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Regions, and what posts make of their keys. */
+#define _DEFAULT_SOURCE /* madvise */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "fabric_hw/rdma/state.h"
 #include "src/fabric/planted.h"
+
+#define LARGE_PAGE (UINT64_C(2) << 20)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25 /* linux/mman.h, from 6.1 on */
+#endif
+
+/* A device translates page by page: large pages are fewer. Those that are there already cannot be
+ * merged any more once they are pinned. A kernel that knows nothing of it, or has none left, says
+ * so, and small ones do. */
+static void ask_for_large_pages(const struct fabric_mr_init *init)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t addr = (uint64_t)(uintptr_t)init->addr;
+    const uint64_t first = (addr + page - 1) & ~(page - 1),
+                   end = (addr + init->length) & ~(page - 1);
+    if (end <= first || end - first < LARGE_PAGE || PLANTED(rdma_small_pages))
+        return;
+    (void)madvise((void *)(uintptr_t)first, end - first, MADV_HUGEPAGE);
+    (void)madvise((void *)(uintptr_t)first, end - first, MADV_COLLAPSE);
+}
 
 static int access_of(const struct rdma_device *device, uint32_t access)
 {
@@ -56,6 +79,7 @@ enum fabric_error rdma_mr_register(struct fabric *f, fabric_device handle,
         return error ? error : ERR_RESOURCES_EXHAUSTED;
     *mr = (struct rdma_mr){
         .addr = init->addr, .length = init->length, .iova = init->iova, .access = init->access};
+    ask_for_large_pages(init);
     errno = 0;
     mr->mr = r->calls->reg_mr_iova(device->pd, init->addr, init->length, init->iova,
                                    access_of(device, init->access));

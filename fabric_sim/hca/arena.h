@@ -25,7 +25,7 @@
 #define ARENA_FIRST 256u /* units of the first segment */
 #define ARENA_SEGMENTS 24u
 #define ARENA_CLASSES 96u
-#define ARENA_LAYOUT UINT64_C(0x6d656d6b76000014) /* changes with every structure of state.h */
+#define ARENA_LAYOUT UINT64_C(0x6d656d6b76000015) /* changes with every structure of state.h */
 
 /* The first bytes of the arena. */
 struct arena_head {

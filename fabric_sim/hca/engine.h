@@ -170,8 +170,8 @@ static inline bool key_lives(const struct key_state *key, uint32_t value)
     return key->slot.id && key->key == value && !key->unbound;
 }
 struct key_state *key_take(struct hca *hca, const struct pd_state *pd); /* null: no room */
-/* The window of a program, if it is bound: no access through its key any more. */
-void key_unbind(struct hca *hca, struct key_state *window);
+/* Nothing that is under way reaches memory through it any more; what comes asks the key again. */
+void key_quiet(struct hca *hca, const struct key_state *key);
 bool key_remote(const struct qp_context *ctx, uint32_t rkey, uint64_t addr, uint32_t length,
                 uint32_t access);
 bool key_remote_of(const struct qp_context *ctx, uint32_t pd, uint32_t rkey, uint64_t addr,

@@ -39,3 +39,9 @@ bool keys_all_local(const struct hca_state *state, uint32_t pd, const struct hca
             return false;
     return true;
 }
+
+bool keys_quiet(const struct hca_state *state, const struct key_state *key)
+{
+    assert(state && key);
+    return key->owner != 0 && (state->device->held == 0 || PLANTED(hca_landing_overlooked));
+}

@@ -17,5 +17,9 @@ const struct key_state *keys_local(const struct hca_state *state, uint32_t pd,
 /* Whether all entries are allowed; empty ones are not looked at. */
 bool keys_all_local(const struct hca_state *state, uint32_t pd, const struct hca_sge *sges,
                     uint32_t count, uint32_t access);
+/* Whether no engine has anything on its way through the key that would not ask for it again. Then
+ * who holds the lock may end it: packets that wait to land do not ask, and memory of the engine's
+ * own process is referred to by its packets. */
+bool keys_quiet(const struct hca_state *state, const struct key_state *key);
 
 #endif

@@ -41,12 +41,14 @@ static struct packet *held_pop(struct qp_context *ctx)
     ctx->held_head = packet->next;
     packet->next = NULL;
     ctx->held--;
+    ctx->hca->state.device->held--;
     return packet;
 }
 
 static void hold(struct qp_context *ctx, struct packet *packet)
 {
     packet->next = NULL;
+    ctx->hca->state.device->held++;
     if (ctx->held++ == 0)
         ctx->held_head = packet;
     else

@@ -103,8 +103,7 @@ static void abandon_landing(struct hca *hca, uint32_t key)
         }
 }
 
-/* Nothing that is under way reaches memory through it any more. */
-static void key_quiet(struct hca *hca, const struct key_state *state)
+void key_quiet(struct hca *hca, const struct key_state *state)
 {
     abandon_landing(hca, state->key);
     if (state->owner == 0)
@@ -115,15 +114,6 @@ static void key_end(struct hca *hca, struct key_state *state)
 {
     key_quiet(hca, state);
     state_key_end(&hca->state, state, sim_now(hca->sim));
-}
-
-void key_unbind(struct hca *hca, struct key_state *window)
-{
-    assert(window->kind == KEY_MW && window->type);
-    if (window->unbound)
-        return;
-    key_quiet(hca, window);
-    state_key_unbind(&hca->state, window);
 }
 
 struct key_state *key_take(struct hca *hca, const struct pd_state *pd)

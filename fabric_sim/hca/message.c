@@ -127,12 +127,20 @@ static void responder_goes_on(const struct message *m)
         rsp->position += m->span;
 }
 
-static void requester_goes_on(struct message *m)
+static void request_is_done(struct message *m)
 {
-    struct requester *req = m->from.req;
     struct qp_state *qp = m->from.qp;
     bool signaled = completion_is_signaled(qp, m->wqe) || PLANTED(message_always_signaled);
     struct hca_wc wc = completion_of_send(qp, m->wqe, FABRIC_WC_SUCCESS);
+    m->from.req->tx = ++qp->sq_tail;
+    if (signaled)
+        complete(m, &m->from, qp->send_cq, &wc, qp->sq_tail, false);
+}
+
+static void requester_goes_on(struct message *m)
+{
+    struct requester *req = m->from.req;
+    const struct qp_state *qp = m->from.qp;
     *m->from.path = m->path;
     req->next_psn = rules_psn_add(req->next_psn, m->span);
     req->una_psn = req->sent_psn = req->tx_psn = req->next_psn;
@@ -140,9 +148,19 @@ static void requester_goes_on(struct message *m)
     req->retry_left = qp->attr.retry_cnt;
     req->rnr_left = qp->attr.rnr_retry;
     req->restarting = false;
-    req->tx = ++qp->sq_tail;
-    if (signaled)
-        complete(m, &m->from, qp->send_cq, &wc, qp->sq_tail, false);
+    request_is_done(m);
+}
+
+/* A window is bound or invalidated between what was before, all of it done, and what comes after
+ * (chapters 10.6.7.2.6, 10.8.3). */
+static bool bind_one(struct message *m)
+{
+    struct bind bind;
+    if (!message_may_bind(m, &bind))
+        return false;
+    bind_execute(m->from.state, m->wqe, &bind);
+    request_is_done(m);
+    return true;
 }
 
 static bool begin(struct message *m, const struct message_world *world, struct hca_state *state,
@@ -167,7 +185,11 @@ static bool carry_one(const struct message_world *world, struct hca_state *state
                       struct qp_state *qp)
 {
     struct message m;
-    if (!begin(&m, world, state, qp, qp->sq_tail) || !message_may_carry(&m) || !message_copy(&m))
+    if (!begin(&m, world, state, qp, qp->sq_tail))
+        return false;
+    if (rules_is_local(m.wqe->opcode))
+        return bind_one(&m);
+    if (!message_may_carry(&m) || !message_copy(&m))
         return false;
     count_packets(&m);
     if (m.receives)
@@ -190,7 +212,7 @@ bool message_passes(const struct message_world *world, struct hca_state *state, 
 uint32_t message_run(const struct message_world *world, struct hca_state *state,
                      struct qp_state *qp, uint32_t most)
 {
-    assert(world && world->route && world->copy && state && qp);
+    assert(world && world->route && world->copy && world->quiet && state && qp);
     uint32_t carried = 0;
     while (carried < most && qp->sq_tail != qp->sq_head && carry_one(world, state, qp))
         carried++;

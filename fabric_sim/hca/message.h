@@ -5,6 +5,8 @@
  * completes in the rings of both. It has no state of its own: a queue pair is left as the packets
  * of the message would have left it, so that either engine goes on from there.
  *
+ * Bindings and invalidations of windows, which send nothing, it carries out likewise.
+ *
  * It carries what succeeds and nothing else: RC, UC and UD messages between two ports with a plain
  * way between them (net_plain_way), when nothing is under way at either end, no check fails, a
  * receive is there, both completion queues have room, and nothing but completions is to be told.
@@ -43,6 +45,9 @@ struct message_world {
     /* A completion was put into the CQ; `asked`: its program wants to be told. Null: nobody. */
     void (*completed)(void *context, struct hca_state *state, struct cq_state *cq, bool solicited,
                       bool asked);
+    /* Sees to it that nothing that is under way reaches memory through this window of that device
+     * any more; false: it cannot. */
+    bool (*quiet)(void *context, struct hca_state *state, const struct key_state *window);
     uint64_t now; /* ns, as completions show it */
 };
 

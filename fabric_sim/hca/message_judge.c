@@ -23,8 +23,8 @@ static bool requester_idle(const struct message *m)
     const struct requester *req = m->from.req;
     if (qp->type != HCA_QP_RC && qp->type != HCA_QP_UC && qp->type != HCA_QP_UD)
         return false;
-    if (rules_is_local(m->wqe->opcode) || m->wqe->opcode == HCA_WR_SEND_WITH_INV)
-        return false; /* what changes keys is for the engine that knows who uses them */
+    if (m->wqe->opcode == HCA_WR_SEND_WITH_INV)
+        return false; /* keys of the peer: that is for the engine that knows who uses them */
     if (qp->state != FABRIC_QPS_RTS && !PLANTED(message_sqd_begins))
         return false;
     bool quiet = req->una_psn == req->next_psn && req->tx == qp->sq_tail && req->reads == 0;
@@ -273,4 +273,16 @@ bool message_may_carry(struct message *m)
     if (!datagram && !responder_idle(m))
         return false;
     return lengths_agree(m) && remote_allowed(m) && receivable(m) && has_room(m);
+}
+
+bool message_may_bind(const struct message *m, struct bind *bind)
+{
+    assert(rules_is_local(m->wqe->opcode));
+    if (!requester_idle(m) || !bind_judge(m->from.state, m->from.qp, m->wqe, bind))
+        return false;
+    bool signaled = completion_is_signaled(m->from.qp, m->wqe);
+    if (signaled && !room_for(&m->from, m->from.qp->send_cq, 1))
+        return false;
+    return !bind_ends(bind) || PLANTED(hca_window_unquiet) ||
+           m->world->quiet(m->world->context, m->from.state, bind->window);
 }

@@ -77,6 +77,13 @@ static void on_completed(void *context, struct hca_state *state, struct cq_state
         hca->notify.asked(hca->notify.context, hca, cq->context);
 }
 
+static bool on_quiet(void *context, struct hca_state *state, const struct key_state *window)
+{
+    (void)context;
+    key_quiet(hca_of(state), window);
+    return true;
+}
+
 static struct message_world world_of(struct hca *hca)
 {
     assert(!hca->discard_payload);
@@ -84,6 +91,7 @@ static struct message_world world_of(struct hca *hca)
                                   .route = on_route,
                                   .copy = on_copy,
                                   .completed = on_completed,
+                                  .quiet = on_quiet,
                                   .now = sim_now(hca->sim)};
 }
 

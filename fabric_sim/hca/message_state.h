@@ -3,6 +3,7 @@
 #ifndef FABRIC_SIM_HCA_MESSAGE_STATE_H
 #define FABRIC_SIM_HCA_MESSAGE_STATE_H
 
+#include "fabric_sim/hca/bind.h"
 #include "fabric_sim/hca/message.h"
 #include "fabric_sim/hca/rules.h"
 
@@ -34,6 +35,10 @@ bool message_may_carry(struct message *m);
 
 /* Whether its packets would arrive at once, and their answers; part of the above. */
 bool message_reaches(struct message *m);
+
+/* Whether that request, which sends nothing, is for this engine; fills *bind. It may be that the
+ * window is quiet now. */
+bool message_may_bind(const struct message *m, struct bind *bind);
 
 /* ---- message_copy.c. Moves the bytes; false: some of them are out of reach. */
 bool message_copy(struct message *m);

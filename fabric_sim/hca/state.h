@@ -315,6 +315,7 @@ struct device_state {
     uint32_t events;           /* chunk of struct hca_event, a ring */
     uint32_t event_capacity;   /* a power of two, or 0 */
     uint32_t event_head, event_tail;
+    uint32_t held; /* packets of RDMA WRITEs that wait to land, of all queue pairs */
 };
 
 /* How this process reaches the state of one device. */

@@ -7,7 +7,7 @@
 
 #include <assert.h>
 
-#include "src/fabric/planted.h"
+#include "fabric_sim/hca/bind.h"
 
 enum fabric_error hca_mw_alloc(struct hca *hca, hca_pd pd, enum hca_mw_type type, uint64_t context,
                                hca_mw *out, uint32_t *rkey)
@@ -32,79 +32,28 @@ enum fabric_error hca_mw_alloc(struct hca *hca, hca_pd pd, enum hca_mw_type type
     return FABRIC_OK;
 }
 
-/* Null: the window, or that value for its key, is not one that this request may use. */
-static struct key_state *window_of(const struct qp_context *ctx, const struct send_wqe *wqe)
+static void execute(struct qp_context *ctx, const struct send_wqe *wqe, const struct bind *bind)
 {
-    struct hca *hca = ctx->hca;
-    struct key_state *window = table_find(&hca->state.arena, &hca->state.device->keys, wqe->imm);
-    if (!window || window->kind != KEY_MW || !window->type)
-        return NULL;
-    bool mine = window->pd == ctx->qp->pd || PLANTED(hca_window_of_any_pd);
-    bool place = state_key_same_place(window, wqe->rkey) || PLANTED(hca_window_key_any);
-    return mine && place ? window : NULL;
-}
-
-/* Null: it may not be bound to that range with that access. */
-static struct key_state *region_of(const struct qp_context *ctx, const struct send_wqe *wqe)
-{
-    const uint32_t writing = HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC;
-    struct key_state *region = state_key(&ctx->hca->state, wqe->qkey);
-    if (!region || region->kind != KEY_MR)
-        return NULL;
-    uint32_t access = (uint32_t)wqe->swap;
-    uint32_t needed = PLANTED(hca_bind_not_granted) ? 0 : HCA_ACCESS_MW_BIND;
-    if ((access & writing) && !PLANTED(hca_bind_writes))
-        needed |= HCA_ACCESS_LOCAL_WRITE;
-    struct rules_key key = {region->iova, region->length, region->pd, region->access};
-    bool allowed = (access & ~(writing | HCA_ACCESS_REMOTE_READ)) == 0 &&
-                   rules_key_allows(&key, ctx->qp->pd, wqe->remote_addr, wqe->compare_add, needed);
-    return allowed ? region : NULL;
-}
-
-static enum fabric_wc_status bind(struct qp_context *ctx, const struct send_wqe *wqe)
-{
-    struct key_state *window = window_of(ctx, wqe);
-    if (!window)
-        return FABRIC_WC_MW_BIND_ERR;
-    bool second = window->type == HCA_MW_TYPE_2;
-    bool bound_twice = second && !window->unbound && !PLANTED(hca_window_bound_twice);
-    if (bound_twice || (second && wqe->compare_add == 0))
-        return FABRIC_WC_MW_BIND_ERR;
-    struct key_state *region = NULL;
-    if (wqe->compare_add > 0 && !(region = region_of(ctx, wqe)))
-        return FABRIC_WC_MW_BIND_ERR;
-    if (!PLANTED(hca_window_bound_on))
-        key_unbind(ctx->hca, window);
-    window->key = wqe->rkey;
-    if (!region)
-        return FABRIC_WC_SUCCESS;
-    window->unbound = false;
-    window->qp = second ? ctx->qp->slot.id : 0;
-    window->access = (uint32_t)wqe->swap;
-    window->iova = wqe->remote_addr;
-    window->length = wqe->compare_add;
-    window->host = region->host + (wqe->remote_addr - region->iova);
-    window->owner = region->owner;
-    window->mr = region->slot.id;
-    region->windows++;
-    return FABRIC_WC_SUCCESS;
+    if (bind_ends(bind))
+        key_quiet(ctx->hca, bind->window);
+    bind_execute(&ctx->hca->state, wqe, bind);
 }
 
 bool window_invalidate(struct qp_context *ctx, uint32_t rkey)
 {
-    struct key_state *window = state_key(&ctx->hca->state, rkey);
-    if (!window || window->kind != KEY_MW || window->type != HCA_MW_TYPE_2)
+    struct bind bind;
+    if (!bind_judge_invalidation(&ctx->hca->state, ctx->qp, rkey, &bind))
         return false;
-    if (window->qp != ctx->qp->slot.id && !PLANTED(hca_invalidates_any))
-        return false;
-    key_unbind(ctx->hca, window);
+    execute(ctx, NULL, &bind);
     return true;
 }
 
 enum fabric_wc_status window_execute(struct qp_context *ctx, const struct send_wqe *wqe)
 {
+    struct bind bind;
     assert(rules_is_local(wqe->opcode));
-    if (wqe->opcode == HCA_WR_BIND_MW)
-        return bind(ctx, wqe);
-    return window_invalidate(ctx, wqe->rkey) ? FABRIC_WC_SUCCESS : FABRIC_WC_MW_BIND_ERR;
+    if (!bind_judge(&ctx->hca->state, ctx->qp, wqe, &bind))
+        return FABRIC_WC_MW_BIND_ERR;
+    execute(ctx, wqe, &bind);
+    return FABRIC_WC_SUCCESS;
 }

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fabric_sim/hca/keys.h"
 #include "fabric_sim/hca/message.h"
 #include "fabric_sim/simfabric/program.h"
 #include "fabric_sim/verbs/plugin.h"
@@ -273,6 +274,12 @@ static void on_completed(void *context, struct hca_state *state, struct cq_state
         shared_ring_cq(messages->context->shared, device_of(messages, state), cq->slot.id);
 }
 
+static bool on_quiet(void *context, struct hca_state *state, const struct key_state *window)
+{
+    (void)context;
+    return keys_quiet(state, window);
+}
+
 /* Asks the daemon for what a message wanted to know. False: nothing, or the lock is lost. An answer
  * from before the epoch moved is asked for again. */
 static bool learn(struct plugin_messages *messages, bool *locked)
@@ -315,6 +322,7 @@ bool messages_carry(struct plugin_context *context, const struct plugin_qp *qp, 
                                             .route = on_route,
                                             .copy = on_copy,
                                             .completed = on_completed,
+                                            .quiet = on_quiet,
                                             .now = context->shared->now};
         (void)message_run(&world, &context->state, qp->state, UINT32_MAX);
         if (!queue_send_rings(qp->state) || !learn(messages, &locked))

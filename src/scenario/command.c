@@ -227,12 +227,18 @@ static bool run_batch(const struct batch *batch, struct totals *totals, json_t *
     if (!dumps)
         abort();
     /* Machines are one world: one case at a time. */
-    bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace &&
+    bool fail_fast = batch->arguments->fail_fast && !PLANTED(scenario_fail_fast_ignored);
+    bool spread = host->spread && batch->arguments->jobs > 1 && !batch->trace && !fail_fast &&
                   !batch->arguments->fabric->open;
     if (spread)
         lived = host->spread(host->context, cases, (unsigned)batch->arguments->jobs, work,
                              (void *)(uintptr_t)batch, dumps);
     for (size_t i = 0; i < cases && (spread || !totals->interrupted); i++) {
+        if (fail_fast && totals->failed > 0) {
+            fprintf(host->err, "memkv-scenario: stopped at the first failure; %zu left\n",
+                    cases - i);
+            break;
+        }
         if (!spread && host->terminal) {
             fprintf(host->err, "\r\033[K%zu of %zu", i + 1, cases);
             fflush(host->err);

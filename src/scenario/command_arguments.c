@@ -10,9 +10,10 @@
 #include "src/scenario/words.h"
 
 static const char *const command_names[] = {"run", "check", "undo", "help"};
-static const char *const option_names[] = {
-    "--fabric", "--seed",      "--tag",   "--jobs", "--trace", "--without", "--cell", "--shard",
-    "--junit",  "--inventory", "--twice", "--json", "--plan",  "--slow",    "--help"};
+static const char *const option_names[] = {"--fabric", "--seed",      "--tag",       "--jobs",
+                                           "--trace",  "--without",   "--cell",      "--shard",
+                                           "--junit",  "--inventory", "--twice",     "--json",
+                                           "--plan",   "--slow",      "--fail-fast", "--help"};
 #define VALUE_OPTIONS 10 /* the first so many have a value */
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
@@ -140,6 +141,8 @@ static int read_option(const struct command_host *host, struct arguments *a, con
         a->plan = true;
     else if (strcmp(text, "--slow") == 0)
         a->slow = true;
+    else if (strcmp(text, "--fail-fast") == 0)
+        a->fail_fast = true;
     else {
         snprintf(option, sizeof option, "%.*s", (int)(length < 31 ? length : 31), text);
         size_t i = 0;

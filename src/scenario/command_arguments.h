@@ -15,7 +15,7 @@ struct arguments {
     uint64_t seed, jobs, shard, shards; /* this part, from 1, of so many */
     const char *tag, *trace, *cell, *junit, *inventory;
     fabric_caps caps;
-    bool json, twice, help, plan, slow;
+    bool json, twice, help, plan, slow, fail_fast;
 };
 
 /* Fills in what was typed over the defaults in *a; a->paths has room for argc. Returns

@@ -10,7 +10,8 @@
 const char command_usage[] =
     "usage: memkv-scenario run PATH... [--fabric sim] [--seed N] [--tag T] [--jobs N]\n"
     "                      [--cell 'NAME=LABEL ...'] [--shard I/N] [--trace FILE]\n"
-    "                      [--junit FILE] [--without CAPABILITY] [--twice] [-j|--json]\n"
+    "                      [--junit FILE] [--without CAPABILITY] [--twice] [--fail-fast]\n"
+    "                      [-j|--json]\n"
     "       memkv-scenario run PATH... --fabric emulated [--slow]\n"
     "       memkv-scenario run PATH... --fabric soft-roce|lab --inventory FILE [--plan] [--slow]\n"
     "       memkv-scenario undo --inventory FILE\n"
@@ -28,6 +29,7 @@ const char command_usage[] =
     "  --cell 'NAME=LABEL'   only the cells of a matrix that have all these labels\n"
     "  --shard I/N           only the I-th of N parts of the cases, so that N machines share them\n"
     "  --jobs N              so many at a time (1)\n"
+    "  --fail-fast           stop at the first failure; one at a time\n"
     "  --trace FILE          write every event of the world, a line each\n"
     "  --junit FILE          write the results as JUnit XML too\n"
     "  --without CAPABILITY  run as if the fabric lacked it (may be repeated)\n"

@@ -14,6 +14,13 @@
  * as the largest value covers. */
 #define STORE_LOOKS 8192u
 
+/* Aligned so that large pages can carry it. */
+static void *memory_new(uint64_t capacity)
+{
+    const uint64_t align = capacity < STORE_LARGE_PAGE ? SLAB_ALIGN : STORE_LARGE_PAGE;
+    return aligned_alloc(align, (size_t)((capacity + align - 1) / align * align));
+}
+
 enum fabric_error store_create(const struct store_init *init, struct store **out)
 {
     assert(init && out && init->capacity >= SLAB_ALIGN);
@@ -26,7 +33,7 @@ enum fabric_error store_create(const struct store_init *init, struct store **out
     bool ok = s->buckets && slab_create(&s->slab, init->capacity);
     /* Not cleared: a page that no block touched costs nothing. */
     if (ok)
-        s->memory = aligned_alloc(SLAB_ALIGN, (size_t)s->slab.capacity);
+        s->memory = memory_new(s->slab.capacity);
     if (!ok || !s->memory) {
         store_destroy(s);
         return ERR_RESOURCES_EXHAUSTED;

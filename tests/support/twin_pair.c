@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const uint32_t all_access = HCA_ACCESS_LOCAL_WRITE | HCA_ACCESS_REMOTE_WRITE |
-                                   HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_ATOMIC;
+                                   HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_ATOMIC |
+                                   HCA_ACCESS_MW_BIND;
 
 static struct hca_host *host_of(struct side *side, int end)
 {
@@ -35,6 +36,9 @@ static void make_regions(struct side *side, int end)
                       HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_WRITE | HCA_ACCESS_REMOTE_ATOMIC,
                       0, &e->window, &e->window_key));
     e->window_open = e->extra_open = true;
+    for (int i = 0; i < 2; i++)
+        check(hca_mw_alloc(h->hca, h->pd, i ? HCA_MW_TYPE_2 : HCA_MW_TYPE_1, 0, &e->bound[i],
+                           &e->bound_keys[i]));
 }
 
 static void make_queues(struct side *side, int end)
@@ -191,6 +195,8 @@ void pair_end(struct side *side)
         check(hca_cq_destroy(hca, e->recv_cq));
         if (e->window_open)
             hca_mw_end(hca, e->window);
+        for (int k = 0; k < 2; k++)
+            hca_mw_end(hca, e->bound[k]);
         for (int k = 1; k < SIDE_KEYS; k++)
             if (k != 4 || e->extra_open)
                 check(hca_mr_deregister(hca, e->extra[k]));

@@ -317,7 +317,7 @@ void side_play(struct side *side, uint64_t sequence)
             end = side_chance(side, 70) ? 0 : 1;
         if (over)
             revive(side);
-        uint32_t what = side_draw(side, over ? 10 : 8);
+        uint32_t what = side_draw(side, over ? 11 : 8);
         if (what < 7)
             step_sends(side, end);
         if (what == 6 || what == 7)
@@ -326,6 +326,8 @@ void side_play(struct side *side, uint64_t sequence)
             step_change(side, end);
         if (what == 9)
             arm(side, end);
+        if (what == 10 && side->type != HCA_QP_UD)
+            step_binds(side, end);
         over = side->single || what >= 8 || side_chance(side, 70);
         if (over)
             run(side);

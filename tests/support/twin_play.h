@@ -20,6 +20,8 @@ struct side_end { /* one end of the pair under test */
     hca_mw window;
     uint32_t window_key;
     bool window_open, extra_open;
+    hca_mw bound[2]; /* of type 1 and 2, bound by requests */
+    uint32_t bound_keys[2];
     hca_pd other_pd;
     hca_ah ah;
     struct hca_qp_attr attr;
@@ -55,6 +57,7 @@ void pair_bring_up(struct side *side, int end);
 /* ---- twin_post.c */
 void step_sends(struct side *side, int from);
 void step_receives(struct side *side, int end);
+void step_binds(struct side *side, int end);
 
 /* Below `limit`; alike in both worlds. */
 uint32_t side_draw(struct side *side, uint32_t limit);

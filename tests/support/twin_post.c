@@ -78,6 +78,11 @@ static void draw_remote(struct side *side, int to, uint32_t length, struct hca_s
     case 9:
         wr->remote_addr += 4;
         break;
+    case 10:
+    case 11:
+    case 12:
+        wr->rkey = e->bound_keys[side_draw(side, 2)]; /* perhaps not bound, or outside */
+        break;
     default:
         break;
     }
@@ -148,4 +153,40 @@ void step_receives(struct side *side, int end)
         side_note(side, "recv %llu len %u at %d: %d", (unsigned long long)wr.wr_id, length, end,
                   (int)error);
     }
+}
+
+/* The next key of a window: the tag alone is the program's to choose. */
+static uint32_t next_key(uint32_t key)
+{
+    return (key & ~0xffu) | ((key + 1) & 0xffu);
+}
+
+static void post_binding(struct side *side, int end)
+{
+    struct side_end *e = &side->ends[end];
+    uint32_t which = side_draw(side, 2);
+    bool invalidates = which == 1 && side_chance(side, 50);
+    struct hca_send_wr wr = {.wr_id = ++side->next_id,
+                             .opcode = invalidates ? HCA_WR_LOCAL_INV : HCA_WR_BIND_MW,
+                             .flags = side_draw(side, 4), /* fence, signaled */
+                             .rkey = invalidates ? e->bound_keys[which]
+                                                 : next_key(e->bound_keys[which]),
+                             .bind = {.mw = e->bound[which],
+                                      .lkey = e->keys[side_chance(side, 90) ? 1 : 2],
+                                      .access = HCA_ACCESS_REMOTE_READ | HCA_ACCESS_REMOTE_WRITE,
+                                      .addr = HCA_WORLD_IOVA + side_draw(side, 1024) * 4,
+                                      .length = side_chance(side, 20) ? 0 : 4096}};
+    enum fabric_error error = hca_post_send(side->w->host[e->host].hca, e->qp, &wr);
+    if (!error && !invalidates)
+        e->bound_keys[which] = wr.rkey;
+    side_note(side, "bind %llu op %d window %u at %d: %d", (unsigned long long)wr.wr_id,
+              (int)wr.opcode, which, end, (int)error);
+}
+
+void step_binds(struct side *side, int end)
+{
+    uint32_t count = side->single ? 1 : 1 + side_draw(side, 3);
+    assert(count > 0);
+    for (uint32_t i = 0; i < count; i++)
+        post_binding(side, end);
 }

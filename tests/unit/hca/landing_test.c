@@ -7,6 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "fabric_sim/hca/engine.h"
+#include "fabric_sim/hca/keys.h"
 #include "tests/support/hca_world.h"
 
 #define LENGTH (1u << 20)
@@ -44,6 +46,31 @@ static void without_write_order_later_bytes_may_land_first(void **state)
         assert_int_equal(out_of_order(&p), !cases[i].ordered);
         hca_world_destroy(p.w);
     }
+}
+
+static void no_key_is_quiet_while_packets_wait_to_land(void **state)
+{
+    (void)state;
+    struct hca_pair p = hca_pair_make("mlx5", 0, 4);
+    const struct hca_state *responder = &p.w->host[1].hca->state;
+    const struct key_state of_program = {.owner = 7}, of_engine = {.owner = 0};
+    bool waited = false;
+    hca_pair_connect(&p);
+    assert_true(keys_quiet(responder, &of_program));
+    assert_false(keys_quiet(responder, &of_engine));
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, LENGTH, 1);
+    while (p.w->host[0].wc_count == 0) {
+        assert_true(sim_step(p.w->sim));
+        waited = waited || !keys_quiet(responder, &of_program);
+    }
+    assert_true(waited);
+    assert_true(keys_quiet(responder, &of_program));
+    hca_world_send(p.w, 0, p.qp[0], HCA_WR_RDMA_WRITE, 0, LENGTH, 1);
+    while (keys_quiet(responder, &of_program))
+        assert_true(sim_step(p.w->sim));
+    hca_qp_destroy(p.w->host[1].hca, p.qp[1]);
+    assert_true(keys_quiet(responder, &of_program));
+    hca_world_destroy(p.w);
 }
 
 /* A message that ends in the middle leaves units of the declared size, whole or not at all. */
@@ -108,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_write_order_later_bytes_may_land_first),
+        cmocka_unit_test(no_key_is_quiet_while_packets_wait_to_land),
         cmocka_unit_test(a_failed_write_tears_at_the_unit),
         cmocka_unit_test(a_region_may_be_written_and_read_onto_itself)};
     return cmocka_run_group_tests(tests, NULL, NULL);

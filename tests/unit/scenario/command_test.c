@@ -133,6 +133,32 @@ static void an_invalid_file_outweighs_a_failed_one(void **state)
     said(fixture.err, "cannot find nowhere.yaml");
 }
 
+static bool spread(void *context, size_t count, unsigned jobs,
+                   void (*work)(void *job, size_t i, struct text *out), void *job, struct text *out)
+{
+    (void)context;
+    for (size_t i = count; i-- > 0;) {
+        if (jobs == 2 || i > 0)
+            work(job, i, &out[i]);
+        if (jobs == 3 && i == 1)
+            out[i].data[out[i].length /= 2] = '\0';
+    }
+    return jobs == 2;
+}
+
+static void a_hurried_run_stops_at_the_first_failure(void **state)
+{
+    (void)state;
+    fixture.host.spread = spread; /* one at a time whatever --jobs says */
+    assert_int_equal(
+        run("run", GOOD, "tests/bad/tab.yaml", GOOD, "--fail-fast", "--jobs", "2", NULL),
+        COMMAND_INVALID);
+    said(fixture.out, "\n1 passed, 1 failed, 0 skipped\n");
+    said(fixture.err, "stopped at the first failure; 1 left");
+    assert_int_equal(run("run", GOOD, GOOD, "--fail-fast", NULL), COMMAND_PASSED);
+    said(fixture.out, "2 passed, 0 failed, 0 skipped\n");
+}
+
 static void a_wrong_word_gets_the_nearest_right_one(void **state)
 {
     (void)state;
@@ -251,19 +277,6 @@ static void results_that_nobody_can_read_are_no_success(void **state)
 }
 
 /* In place of other processes: with three jobs one dies before it says anything, one half-way. */
-static bool spread(void *context, size_t count, unsigned jobs,
-                   void (*work)(void *job, size_t i, struct text *out), void *job, struct text *out)
-{
-    (void)context;
-    for (size_t i = count; i-- > 0;) {
-        if (jobs == 2 || i > 0)
-            work(job, i, &out[i]);
-        if (jobs == 3 && i == 1)
-            out[i].data[out[i].length /= 2] = '\0';
-    }
-    return jobs == 2;
-}
-
 static void jobs_keep_the_order_of_files(void **state)
 {
     (void)state;
@@ -360,6 +373,7 @@ int main(void)
         cmocka_unit_test_setup(a_replay_repeats_what_was_taken_away, setup),
         cmocka_unit_test_setup(nothing_that_ran_is_a_code_of_its_own, setup),
         cmocka_unit_test_setup(an_invalid_file_outweighs_a_failed_one, setup),
+        cmocka_unit_test_setup(a_hurried_run_stops_at_the_first_failure, setup),
         cmocka_unit_test_setup(a_wrong_word_gets_the_nearest_right_one, setup),
         cmocka_unit_test_setup(wrong_use_is_usage, setup),
         cmocka_unit_test_setup(help_names_fields_words_and_errors, setup),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Regions: the I/O virtual address, and why a registration fails. HA-1.8. */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "tests/support/large_pages.h"
 #include "tests/support/verbs_fake.h"
 
 #define IOVA UINT64_C(0x7000)
@@ -104,6 +106,25 @@ static void addresses_must_agree_within_a_page(void **state)
     assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
 }
 
+static void large_regions_are_asked_for_in_huge_pages(void **state)
+{
+    struct fabric_mr_keys keys;
+    fabric_mr mr;
+    uint8_t *large = large_pages_new();
+    (void)state;
+    if (!large)
+        skip(); /* a kernel without them */
+    const struct fabric_mr_init init = {.addr = large,
+                                        .length = LARGE_PAGES_SIZE - 8192,
+                                        .iova = 0,
+                                        .access = FABRIC_ACCESS_LOCAL_WRITE};
+    assert_false(large_pages_wanted(large));
+    assert_int_equal(fabric_mr_register(bed.f, device, &init, &mr, &keys), FABRIC_OK);
+    assert_true(large_pages_wanted(large));
+    assert_int_equal(fabric_mr_deregister(bed.f, mr), FABRIC_OK);
+    large_pages_free(large);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -113,6 +134,7 @@ int main(void)
         TEST(the_limit_of_locked_memory_has_its_own_name),
         TEST(without_a_limit_a_registration_just_failed),
         TEST(addresses_must_agree_within_a_page),
+        TEST(large_regions_are_asked_for_in_huge_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
