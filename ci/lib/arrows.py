@@ -77,7 +77,7 @@ _WAITING = r"epoll_(create1|ctl|wait|pwait2)|eventfd|timerfd_(create|settime)|si
 _THREADS = r"pthread_(create|join|detach|sigmask|(mutex|cond)_\w+)|sig(add|empty|fill)set"
 _SIGNALS = r"sigismember|sigpending|sigtimedwait"  # to take back a SIGPIPE of our own write
 _DISK = (r"open(64)?|close|p?read(64)?|p?write(64)?|f?stat(64)?|f(data)?sync|fallocate(64)?"
-         r"|ftruncate(64)?|flock|ioctl|mkdir|rename|unlink|readlinkat"
+         r"|ftruncate(64)?|flock|ioctl|madvise|mkdir|rename|unlink|readlinkat"
          r"|scandir(at)?(64)?|syscall")  # openat2 has no function of its own
 # Programs of other machines' nodes and commands that do something to this one.
 _PROCESSES = r"fork|execvp|waitpid|kill|pidfd_open|pipe2|dup2|setpgid|prctl|signal|sigprocmask|fcntl(64)?"\

@@ -12,13 +12,16 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fabric_hw/os/io.h"
+#include "src/fabric/planted.h"
 
 #define NEW_FILE 0640
 #define NEW_FOLDER 0750
+#define LARGE_PAGE (UINT64_C(2) << 20) /* bytes, where pages have 4 KiB; elsewhere a multiple */
 
 static enum fabric_error result(int returned)
 {
@@ -47,6 +50,17 @@ static int exclusion(const struct fabric_io *io)
                : 0;
 }
 
+/* A block in one large page is one segment of a request to a device; in small ones it can be more
+ * than the device takes at once, which are then requests that wait for each other. It is a wish. */
+static void prepare_memory(const struct fabric_io *io)
+{
+    const uintptr_t begin = (uintptr_t)io->buf, page = LARGE_PAGE;
+    const uintptr_t first = (begin + page - 1) / page * page,
+                    end = (begin + io->length) / page * page;
+    if (io->buf && first < end && !PLANTED(os_small_pages))
+        (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
+}
+
 static enum fabric_error open_file(struct os_request *request)
 {
     uint32_t flags = request->what.flags;
@@ -59,6 +73,7 @@ static enum fabric_error open_file(struct os_request *request)
         return error;
     }
     request->fd = fd;
+    prepare_memory(&request->what);
     return FABRIC_OK;
 }
 

@@ -53,22 +53,33 @@ static uint32_t piece_of(const struct client_operation *op)
     return left < CLIENT_PIECE ? left : CLIENT_PIECE;
 }
 
-/* False when the connection is lost by now. */
+/* The last piece brings the tag along, so that is computed before it goes. */
+static void end_tag(struct client *c, struct client_operation *op, struct wire_message *m)
+{
+    wire_tag_add(op->run, m->data, m->length);
+    wire_tag_end(op->run, m->mac);
+    op->run = NULL;
+    sent_all(c, op);
+}
+
+/* The tag is computed over what the stream has just copied, while it is in the cache. False when
+ * the connection is lost by now. */
 static bool send_piece(struct client *c, struct client_peer *p, struct client_operation *op)
 {
     struct wire_message m = {
         .type = WIRE_BULK, .id = op->id, .offset = op->next, .length = piece_of(op)};
     m.data = op->data + op->next;
-    wire_tag_add_cold(op->run, m.data, m.length);
     op->next += m.length;
     p->sending = op;
     p->turn = op->slot;
-    if (op->next == op->length) {
-        wire_tag_end(op->run, m.mac);
-        op->run = NULL;
-        sent_all(c, op);
-    }
-    return client_peer_send(c, p, &m);
+    bool last = op->next == op->length;
+    if (last)
+        end_tag(c, op, &m);
+    if (!client_peer_send(c, p, &m))
+        return false;
+    if (!last)
+        wire_tag_add(op->run, m.data, m.length);
+    return true;
 }
 
 /* False when it cannot be put off: then it goes on now. */

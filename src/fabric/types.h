@@ -434,12 +434,13 @@ struct fabric_async {
 /* ------------------------------------------------------------------ storage */
 
 enum fabric_io_op {
-    FABRIC_IO_OPEN,     /* path, flags -> file */
-    FABRIC_IO_CLOSE,    /* file; outstanding requests of it complete first */
-    FABRIC_IO_READ,     /* file, buf, length, offset -> bytes read (short only at the end) */
-    FABRIC_IO_WRITE,    /* file, buf, length, offset -> bytes written (all or an error) */
-    FABRIC_IO_FLUSH,    /* file: what was complete when this was submitted is durable */
-    FABRIC_IO_TRIM,     /* file, offset, length: contents become undefined or zero */
+    FABRIC_IO_OPEN,  /* path, flags -> file; buf, length: memory that its requests will move, which
+                      * the fabric may prepare (large pages), or none. Not lent by this */
+    FABRIC_IO_CLOSE, /* file; outstanding requests of it complete first */
+    FABRIC_IO_READ,  /* file, buf, length, offset -> bytes read (short only at the end) */
+    FABRIC_IO_WRITE, /* file, buf, length, offset -> bytes written (all or an error) */
+    FABRIC_IO_FLUSH, /* file: what was complete when this was submitted is durable */
+    FABRIC_IO_TRIM,  /* file, offset, length: contents become undefined or zero */
     FABRIC_IO_TRUNCATE, /* file, length */
     FABRIC_IO_SIZE,     /* file -> length, also of a block device */
     FABRIC_IO_MKDIR,    /* path */

@@ -44,6 +44,8 @@ struct media_init {
     bool overwrites;     /* with `direct`: what is no store, or none any more, becomes one */
     uint64_t size;       /* bytes of one that is made; 0: all of a device */
     uint64_t block_size; /* bytes of the largest request; a multiple of SLAB_ALIGN */
+    void *memory; /* of the caller's buffers, for the fabric to prepare; it outlives the files */
+    uint64_t memory_length;
     enum media_durability durability;
     uint32_t lane, lanes, drive, drives; /* what its superblock must say */
 };

@@ -28,7 +28,12 @@ static void step_plain(struct media *m, enum media_step next, enum fabric_io_op 
 static void open_path(struct media *m, enum media_step next, const char *path, uint32_t flags)
 {
     flags |= FABRIC_IO_LOCK | (m->init.direct ? FABRIC_IO_DIRECT : 0u);
-    step(m, next, (struct fabric_io){.op = FABRIC_IO_OPEN, .path = path, .flags = flags});
+    step(m, next,
+         (struct fabric_io){.op = FABRIC_IO_OPEN,
+                            .path = path,
+                            .flags = flags,
+                            .buf = m->init.memory,
+                            .length = m->init.memory_length});
 }
 
 static void folder_of(const char *path, char out[FABRIC_PATH_MAX])

@@ -13,14 +13,12 @@
 /* Blocks whose eviction is considered for one PUT that does not fit: twice as many of the smallest
  * as the largest value covers. */
 #define STORE_LOOKS 8192u
-#define LARGE_PAGE (UINT64_C(2) << 20)
 
-/* Where there are large pages, a block of that size lies on one of them. Null without memory. */
-static void *memory_of(uint64_t capacity)
+/* Aligned so that large pages can carry it. */
+static void *memory_new(uint64_t capacity)
 {
-    void *memory = NULL;
-    const size_t align = capacity < LARGE_PAGE ? SLAB_ALIGN : LARGE_PAGE;
-    return posix_memalign(&memory, align, (size_t)capacity) == 0 ? memory : NULL;
+    const uint64_t align = capacity < STORE_LARGE_PAGE ? SLAB_ALIGN : STORE_LARGE_PAGE;
+    return aligned_alloc(align, (size_t)((capacity + align - 1) / align * align));
 }
 
 enum fabric_error store_create(const struct store_init *init, struct store **out)
@@ -35,7 +33,7 @@ enum fabric_error store_create(const struct store_init *init, struct store **out
     bool ok = s->buckets && slab_create(&s->slab, init->capacity);
     /* Not cleared: a page that no block touched costs nothing. */
     if (ok)
-        s->memory = memory_of(s->slab.capacity);
+        s->memory = memory_new(s->slab.capacity);
     if (!ok || !s->memory) {
         store_destroy(s);
         return ERR_RESOURCES_EXHAUSTED;

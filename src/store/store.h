@@ -21,6 +21,7 @@
 #define STORE_MAX_KEY 255
 #define STORE_TAG_BYTES 32
 #define STORE_MAX_MEDIA 8
+#define STORE_LARGE_PAGE (2u << 20) /* bytes: to what memory that has as much is aligned */
 
 struct store;
 struct store_block; /* a reservation, or a block; belongs to the store */

@@ -40,6 +40,8 @@ enum fabric_error store_media_create(struct store *s)
         struct media_init init = s->init.media.each;
         init.path = s->init.media.paths[i];
         init.cookie = s->init.media.cookie | (uint64_t)i << 32;
+        init.memory = s->memory;
+        init.memory_length = s->slab.capacity;
         init.drive = i;
         init.drives = s->init.media.count;
         error = media_create(&init, &s->media[i]);

@@ -12,10 +12,6 @@
 #include "src/fabric/planted.h"
 #include "src/wire/gmac.h"
 
-#define WIRE_TAG_STEP 1024u /* bytes */
-#define FETCHED_AHEAD 4096u /* bytes */
-#define CACHE_LINE 64u
-
 struct wire_mac {
     EVP_MAC_CTX *context;
 };
@@ -189,20 +185,6 @@ void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length)
 {
     assert(run && data);
     wire_gmac_add(run->gmac, data, PLANTED(wire_tag_end_left_out) ? length & ~(size_t)15 : length);
-}
-
-void wire_tag_add_cold(struct wire_tag_run *run, const void *data, size_t length)
-{
-    assert(data);
-    const uint8_t *at = data;
-    for (size_t left = length; left;) {
-        size_t step = left < WIRE_TAG_STEP ? left : WIRE_TAG_STEP;
-        for (size_t i = FETCHED_AHEAD; i < FETCHED_AHEAD + step && i < left; i += CACHE_LINE)
-            __builtin_prefetch(at + i);
-        wire_tag_add(run, at, step);
-        at += step;
-        left -= step;
-    }
 }
 
 void wire_tag_drop(struct wire_tag_run *run)

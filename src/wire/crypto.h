@@ -62,8 +62,6 @@ struct wire_tag_run *wire_tag_begin(struct wire_tagger *tagger, const void *key,
                                     size_t length, const uint8_t nonce[WIRE_TAG_NONCE_BYTES]);
 /* The next bytes of the value. */
 void wire_tag_add(struct wire_tag_run *run, const void *data, size_t length);
-/* The same for bytes that the cache does not hold: the next ones are on their way meanwhile. */
-void wire_tag_add_cold(struct wire_tag_run *run, const void *data, size_t length);
 /* After the last: the run is over. */
 void wire_tag_end(struct wire_tag_run *run, uint8_t mac[WIRE_TAG_BYTES]);
 void wire_tag_drop(struct wire_tag_run *run); /* null is fine */

@@ -19,7 +19,7 @@ static void the_status_is_the_answer_and_the_body_is_reported(void **state)
     assert_true(sim_bed_until(&bed, "a {\"event\":\"http\",\"status\":200,\"path\":\"/json\","
                                     "\"body\":{\"status\":\"healthy\"}}"));
     assert_true(sim_bed_until(&bed, "a {\"event\":\"http\",\"status\":200,\"path\":\"/text\","
-                                    "\"body\":\"a \\\"b\\\"\\u000a\"}"));
+                                    "\"body\":\"a \\\"b\\\"\\n\"}"));
     assert_true(sim_bed_until(&bed, "a {\"event\":\"http\",\"status\":404,\"path\":\"/none\","
                                     "\"body\":\"\"}"));
 }

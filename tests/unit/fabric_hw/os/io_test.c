@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "fabric_hw/os/io.h"
+#include "tests/support/large_pages.h"
 #include "tests/support/os_bed.h"
 
 #define MEGABYTE ((size_t)1 << 20)
@@ -183,6 +184,25 @@ static void ending_with_requests_under_way_gives_the_buffers_back(void **state)
     free(block);
 }
 
+static void memory_that_a_file_will_move_is_asked_for_in_large_pages(void **state)
+{
+    uint8_t *large = large_pages_new();
+    (void)state;
+    if (!large)
+        skip(); /* a kernel without them */
+    const struct fabric_io io = {.op = FABRIC_IO_OPEN,
+                                 .path = os_bed_path(&bed, "/f"),
+                                 .flags = FABRIC_IO_CREATE,
+                                 .buf = large,
+                                 .length = LARGE_PAGES_SIZE - 8192};
+    assert_false(large_pages_wanted(large));
+    const struct fabric_io_done done = run(io);
+    assert_int_equal(done.error, FABRIC_OK);
+    assert_true(large_pages_wanted(large));
+    assert_int_equal(simple(FABRIC_IO_CLOSE, done.file), FABRIC_OK);
+    large_pages_free(large);
+}
+
 #define TEST(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, setup, teardown),                                        \
     {                                                                                              \
@@ -198,6 +218,7 @@ int main(void)
         TEST(a_full_medium_is_said_by_name),
         TEST(large_blocks_past_the_cache_come_back_as_they_were),
         TEST(a_loop_of_the_callers_hears_of_the_end),
+        TEST(memory_that_a_file_will_move_is_asked_for_in_large_pages),
         TEST(ending_with_requests_under_way_gives_the_buffers_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
