@@ -57,6 +57,7 @@ void server_payload(struct server *server, struct server_connection *c,
     struct server_transfer *t = c->receiving;
     assert(t->id == message->id && t->next == message->offset && t->run);
     wire_tag_add(t->run, message->data, message->length);
+    store_arrived(t->lane->store, t->block, message->length);
     t->next += message->length;
     t->progress = server_now(server);
     look_at_pool(server, c);

@@ -238,8 +238,9 @@ static void data_done(struct media *m, struct media_op *op, const struct fabric_
 {
     assert(op->outstanding > 0 && m->data_ios > 0);
     m->data_ios--;
+    judge_data(m, op,
+               done); /* counted as outstanding, or a medium that falls out would end it too */
     op->outstanding--;
-    judge_data(m, op, done);
     enum fabric_error error = done->error;
     if (!error && op->kind == MEDIA_OP_LOAD && done->length < length)
         error = ERR_CHECKSUM; /* the medium has become shorter */
@@ -397,7 +398,10 @@ enum fabric_error media_save(struct media *m, const struct media_block *block,
                                   .length = block->length};
     memcpy(record.tag, block->tag, sizeof record.tag);
     memcpy(record.key, block->key, block->key_length);
-    media_checksum(block->buf, block->length, record.checksum);
+    if (block->checksum)
+        memcpy(record.checksum, block->checksum, sizeof record.checksum);
+    else
+        media_checksum(block->buf, block->length, record.checksum);
     if (!slab_take(&m->space, block->length, &record.offset))
         return ERR_RESOURCES_EXHAUSTED;
     struct media_entry *e = media_entry_new(&record);

@@ -137,6 +137,7 @@ struct media_block {
     uint32_t maker;
     uint8_t *buf;
     uint64_t length;
+    const uint8_t *checksum; /* MEDIA_CHECKSUM_BYTES; null: computed by the save */
 };
 
 /* MEDIA_SAVED follows, by durability. Errors at once: store_full, media_failed,

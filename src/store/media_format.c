@@ -41,6 +41,32 @@ void media_checksum(const void *data, uint64_t length, uint8_t out[MEDIA_CHECKSU
     memcpy(out, canonical.digest, MEDIA_CHECKSUM_BYTES);
 }
 
+/* A state of XXH3 by another name. */
+struct media_sum *media_sum_new(void)
+{
+    XXH3_state_t *state = XXH3_createState();
+    if (state)
+        XXH3_128bits_reset(state);
+    return (struct media_sum *)state;
+}
+
+void media_sum_add(struct media_sum *sum, const void *data, uint64_t length)
+{
+    assert(sum && data);
+    XXH3_128bits_update((XXH3_state_t *)sum, data, (size_t)length);
+}
+
+void media_sum_end(struct media_sum *sum, uint8_t *out)
+{
+    assert(sum || !out);
+    if (out) {
+        XXH128_canonical_t canonical;
+        XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest((XXH3_state_t *)sum));
+        memcpy(out, canonical.digest, MEDIA_CHECKSUM_BYTES);
+    }
+    XXH3_freeState((XXH3_state_t *)sum);
+}
+
 static void seal(uint8_t page[MEDIA_PAGE])
 {
     media_checksum(page, CHECKED, page + CHECKED);

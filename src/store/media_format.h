@@ -90,5 +90,11 @@ bool media_record_decode(const uint8_t page[MEDIA_PAGE], size_t *at, struct medi
 size_t media_record_size(uint8_t key_length);
 
 void media_checksum(const void *data, uint64_t length, uint8_t out[MEDIA_CHECKSUM_BYTES]);
+/* The same of bytes that come one piece after the other. Null without memory. */
+struct media_sum;
+struct media_sum *media_sum_new(void);
+void media_sum_add(struct media_sum *sum, const void *data, uint64_t length);
+/* Of all so far; frees it, also when it is null and `out` is. */
+void media_sum_end(struct media_sum *sum, uint8_t *out);
 
 #endif

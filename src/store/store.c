@@ -297,6 +297,28 @@ enum fabric_error store_reserve(struct store *store, const void *key, size_t key
     return FABRIC_OK;
 }
 
+void store_arrived(struct store *store, struct store_block *block, uint64_t length)
+{
+    struct store_block *b = block;
+    assert(store && b);
+    if (store->media_count == 0)
+        return;
+    assert(!b->visible && !b->has_checksum && length <= b->length - b->summed);
+    if (b->summed == 0 && !b->sum)
+        b->sum = media_sum_new();
+    if (b->sum) /* else there was no memory, and store_save looks at them again */
+        media_sum_add(b->sum, (const uint8_t *)store_data(store, b) + b->summed, length);
+    b->summed += length;
+}
+
+void store_sum_end(struct store_block *b)
+{
+    assert(b && !b->has_checksum);
+    b->has_checksum = b->sum && (b->summed == b->length || PLANTED(store_sum_of_a_part));
+    media_sum_end(b->sum, b->has_checksum ? b->checksum : NULL);
+    b->sum = NULL;
+}
+
 void store_show(struct store *s, struct store_block *b)
 {
     assert(s && b && !b->visible);
@@ -334,6 +356,8 @@ void store_abandon(struct store *store, struct store_block *block)
     if (PLANTED(store_visible_early) && block->visible)
         return;
     assert(!block->visible && block->pins == 0);
+    media_sum_end(block->sum, NULL);
+    block->sum = NULL;
     if (store->media_count > 0)
         store->held -= slab_rounded(block->length);
     store_release(store, block);

@@ -90,6 +90,10 @@ void store_counts(const struct store *store, struct store_counts *out);
  * media_failed, queue_full (all memory is in use by transfers). */
 enum fabric_error store_reserve(struct store *store, const void *key, size_t key_length,
                                 uint64_t length, struct store_block **out);
+/* The next `length` bytes of a reservation are in memory, one piece after the other from the first
+ * on: what a medium needs of them is computed while the processor has them at hand. Nobody has to;
+ * it is made up for by store_save. */
+void store_arrived(struct store *store, struct store_block *block, uint64_t length);
 /* Makes it visible; a block that had the key goes, when its last reader has finished. */
 void store_commit(struct store *store, struct store_block *block,
                   const uint8_t tag[STORE_TAG_BYTES]);

@@ -246,7 +246,8 @@ static void begin_save(struct store *s, struct store_pending *p)
                                       .tag = b->tag,
                                       .maker = b->maker,
                                       .buf = store_data(s, b),
-                                      .length = b->length};
+                                      .length = b->length,
+                                      .checksum = b->has_checksum ? b->checksum : NULL};
     const struct media_token token = {.id = p->serial};
     enum fabric_error error = media_save(s->media[b->drive], &block, token, p);
     if (error == ERR_STORE_FULL && makes_room(s, p))
@@ -318,6 +319,7 @@ enum fabric_error store_save(struct store *store, struct store_block *block,
         return ERR_RESOURCES_EXHAUSTED;
     }
     memcpy(block->tag, tag, STORE_TAG_BYTES);
+    store_sum_end(block);
     p->told.result = (struct store_result){.kind = STORE_SAVED, .token = token};
     p->block = block;
     add_pending(s, p, block->key, block->key_length, block->hash);

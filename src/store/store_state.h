@@ -31,6 +31,10 @@ struct store_block {
     uint8_t key_length;
     uint8_t key[STORE_MAX_KEY];
     uint8_t tag[STORE_TAG_BYTES];
+    struct media_sum *sum; /* of the `summed` bytes that have come; null: not computed so */
+    uint64_t summed;
+    bool has_checksum;
+    uint8_t checksum[MEDIA_CHECKSUM_BYTES];
 };
 
 struct store_told { /* a result to fetch */
@@ -86,6 +90,8 @@ uint64_t store_hash(const struct store *s, const void *key, size_t length);
 void store_order_front(struct store *s, int order, struct store_block *b);
 void store_order_remove(struct store *s, int order, struct store_block *b);
 /* Into the index. */
+/* Of a reservation that is saved: from here on it has its checksum, if all of it arrived. */
+void store_sum_end(struct store_block *b);
 void store_show(struct store *s, struct store_block *b);
 /* Out of sight at once; its room comes back when nobody reads it any more. */
 void store_hide(struct store *s, struct store_block *b);

@@ -125,9 +125,29 @@ static void a_page_takes_what_fits(void **state)
     assert_int_equal(count, 0);
 }
 
+static void a_checksum_of_pieces_is_that_of_the_whole(void **state)
+{
+    static uint8_t bytes[5000];
+    uint8_t whole[MEDIA_CHECKSUM_BYTES], pieces[MEDIA_CHECKSUM_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(i * 7);
+    struct media_sum *sum = media_sum_new(), *dropped = media_sum_new();
+    media_sum_add(sum, bytes, 1);
+    media_sum_add(sum, bytes + 1, 0);
+    media_sum_add(sum, bytes + 1, 4000);
+    media_sum_add(sum, bytes + 4001, 999);
+    media_sum_end(sum, pieces);
+    media_sum_end(dropped, NULL);
+    media_sum_end(NULL, NULL);
+    media_checksum(bytes, sizeof bytes, whole);
+    assert_memory_equal(pieces, whole, sizeof whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_checksum_of_pieces_is_that_of_the_whole),
         cmocka_unit_test(a_superblock_has_these_bytes),
         cmocka_unit_test(a_flipped_bit_makes_it_none),
         cmocka_unit_test(a_superblock_that_does_not_fit_itself_is_damaged),

@@ -135,6 +135,58 @@ static void a_medium_that_fails_is_out_and_ends_what_was_under_way(void **state)
     assert_int_equal(media_bed_get(&bed, 0), FABRIC_OK);
 }
 
+static void take_each_once(unsigned *ended, unsigned count)
+{
+    struct media_result r;
+    while (media_next(bed.media, &r)) {
+        if (r.kind == MEDIA_LOST)
+            continue;
+        assert_int_equal(r.kind, MEDIA_SAVED);
+        assert_true(r.token.id < count);
+        ended[r.token.id]++;
+        if (r.entry)
+            media_release(bed.media, r.entry);
+    }
+}
+
+/* More values than requests under way: of some only the first piece is when it fails. */
+static void fail_among_many(unsigned moment)
+{
+    enum { SAVES = 60, LENGTH = 8192 };
+    static uint8_t values[SAVES][LENGTH] __attribute__((aligned(4096)));
+    static const uint8_t tag[MEDIA_TAG_BYTES] = {1};
+    unsigned ended[SAVES] = {0}, events = 0;
+    struct fabric_io_done done;
+    bed.init.block_size = LENGTH / 2;
+    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+    for (unsigned i = 0; i < SAVES; i++) {
+        const uint8_t key = (uint8_t)(i + 1);
+        const struct media_block block = {
+            .key = &key, .key_length = 1, .tag = tag, .buf = values[i], .length = LENGTH};
+        const struct media_token token = {.id = i};
+        assert_int_equal(media_save(bed.media, &block, token, NULL), FABRIC_OK);
+    }
+    while (disk_fabric_wait(bed.fabric, &done)) {
+        if (events++ == moment)
+            disk_set_error(bed.disk, true);
+        media_event(bed.media, &done);
+        take_each_once(ended, SAVES);
+    }
+    assert_false(media_is_online(bed.media));
+    for (unsigned i = 0; i < SAVES; i++)
+        assert_int_equal(ended[i], 1);
+}
+
+static void a_medium_that_fails_ends_each_of_many_saves_once(void **state)
+{
+    (void)state;
+    for (unsigned moment = 0; moment < 90; moment++) {
+        media_bed_down(&bed);
+        media_bed_up(&bed, moment + 1, NULL);
+        fail_among_many(moment);
+    }
+}
+
 static void reads_that_fail_one_after_the_other_put_it_out(void **state)
 {
     (void)state;
@@ -211,6 +263,7 @@ int main(void)
         MEDIA_BED_TEST(a_full_medium_refuses_and_gives_nothing_up),
         MEDIA_BED_TEST(a_disk_without_room_fails_the_save_alone),
         MEDIA_BED_TEST(a_medium_that_fails_is_out_and_ends_what_was_under_way),
+        MEDIA_BED_TEST(a_medium_that_fails_ends_each_of_many_saves_once),
         MEDIA_BED_TEST(reads_that_fail_one_after_the_other_put_it_out),
         MEDIA_BED_TEST(a_request_without_room_in_the_queue_is_sent_again),
         MEDIA_BED_TEST(

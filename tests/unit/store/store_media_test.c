@@ -173,6 +173,41 @@ static void a_block_is_visible_when_it_is_saved(void **state)
     assert_int_equal(counts().resident, BLOCK);
 }
 
+static void begin_piecewise(const char *key, char value, uint64_t arrived)
+{
+    static const uint8_t tag[STORE_TAG_BYTES] = {42};
+    struct store_block *b;
+    bool later;
+    assert_int_equal(store_reserve(store, key, strlen(key), BLOCK, &b), FABRIC_OK);
+    memset(store_data(store, b), value, BLOCK);
+    store_arrived(store, b, arrived / 3);
+    store_arrived(store, b, arrived - arrived / 3);
+    assert_int_equal(store_save(store, b, tag, (struct media_token){.id = 1}, &later), FABRIC_OK);
+    settle();
+    assert_int_equal(last.error, FABRIC_OK);
+}
+
+static void what_arrived_in_pieces_is_saved_with_the_checksum_of_all_of_it(void **state)
+{
+    struct store_block *b;
+    (void)state;
+    assert_int_equal(begin(), FABRIC_OK);
+    begin_piecewise("all", 'a', BLOCK);
+    begin_piecewise("part", 'p', BLOCK / 2);
+    begin_piecewise("none", 'n', 0);
+    assert_int_equal(store_reserve(store, "not", 3, BLOCK, &b), FABRIC_OK);
+    memset(store_data(store, b), 'x', BLOCK);
+    store_arrived(store, b, 100);
+    store_abandon(store, b);
+    stop();
+    assert_int_equal(begin(), FABRIC_OK);
+    assert_int_equal(value_of("all"), 'a');
+    assert_int_equal(value_of("part"), 'p');
+    assert_int_equal(value_of("none"), 'n');
+    assert_int_equal(value_of("not"), 0);
+    assert_int_equal(counts().checksums, 0);
+}
+
 static void memory_holds_what_was_used_last(void **state)
 {
     (void)state;
@@ -406,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_block_is_visible_when_it_is_saved),
+        TEST(what_arrived_in_pieces_is_saved_with_the_checksum_of_all_of_it),
         TEST(memory_holds_what_was_used_last),
         TEST(a_block_that_no_memory_holds_is_refused),
         TEST(two_who_wait_for_a_block_are_both_told),
