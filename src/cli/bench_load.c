@@ -9,6 +9,7 @@
 #include "src/fabric/seam.h"
 
 #define ALIGN 4096u
+#define LARGE_PAGE (UINT64_C(2) << 20) /* values of that size lie on one, where there are such */
 #define KEY_ROOM 80
 #define STAMP (2 * sizeof(uint64_t)) /* bytes at either end of a value that say whose it is */
 #define SECOND UINT64_C(1000000000)
@@ -22,7 +23,8 @@ bool bench_load_open(struct bench_load *load, const struct bench_plan *plan, uin
     load->thread = thread;
     load->room = (plan->size + ALIGN - 1) / ALIGN * ALIGN;
     load->random = plan->seed + thread;
-    load->memory = aligned_alloc(ALIGN, (size_t)(load->room * plan->depth));
+    load->memory = aligned_alloc(load->room % LARGE_PAGE ? ALIGN : LARGE_PAGE,
+                                 (size_t)(load->room * plan->depth));
     if (!load->memory)
         return false;
     memset(load->memory, 0x5a,

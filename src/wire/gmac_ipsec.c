@@ -51,6 +51,7 @@ static void *create(void)
 static void begin(void *state, const uint8_t *key, const uint8_t *iv)
 {
     struct state *s = state;
+    assert(chosen.expand && chosen.begin && chosen.add && chosen.end);
     chosen.expand(key, &s->key);
     chosen.begin(&s->key, &s->context, iv, WIRE_GMAC_IV_BYTES);
 }

@@ -121,9 +121,9 @@ static void send_some(struct end *e, struct course *c)
                                        .offset = (uint32_t)c->sent,
                                        .length = c->tags ? PIECE : (uint32_t)BLOCK,
                                        .data = c->from + c->sent};
+        reach_check(wire_channel_send(e->channel, &m) == 0, "sending");
         if (c->tags)
             wire_tag_add(e->run, m.data, m.length);
-        reach_check(wire_channel_send(e->channel, &m) == 0, "sending");
         c->sent += m.length;
     }
     e->took += reach_cpu_seconds() - began;
