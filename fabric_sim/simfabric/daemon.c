@@ -65,6 +65,33 @@ static bool render_all(struct daemon *daemon)
     return done;
 }
 
+static bool concerns(const struct sim_host *host, const struct service_news *news)
+{
+    for (size_t i = 0; i < sim_device_count(host); i++) {
+        if (sim_device_at(host, i) == news->device)
+            return true;
+    }
+    return false;
+}
+
+/* A program that hears of a change reads it in its tree at once, as from a kernel, whose tables are
+ * new before it tells of them. */
+static void announce(struct daemon *daemon)
+{
+    struct service *service = daemon->service;
+    size_t count = service->news_count ? sim_host_count(sim_testbed_world(service->tb)) : 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sim_host *host = sim_host_at(sim_testbed_world(service->tb), i);
+        for (size_t j = 0; j < service->news_count; j++) {
+            if (!concerns(host, &service->news[j]))
+                continue;
+            (void)(PLANTED(simfabric_tells_before_it_shows) || render(daemon, i, false));
+            break;
+        }
+    }
+    service_announce(service);
+}
+
 /* ns between two looks at counters: one host after the other, so that no turn takes long. */
 static uint64_t counters_pause(const struct daemon *daemon)
 {
@@ -338,6 +365,7 @@ void daemon_run(struct daemon *daemon, bool (*until)(void *context), void *conte
     while (!daemon->stop && !(until && until(context))) {
         uint64_t now = daemon_now(daemon);
         bool more = service_run(daemon->service, now);
+        announce(daemon);
         uint64_t pause = pause_of(daemon, more);
         if (pause > LOOK || now >= daemon->look_at)
             look(daemon, now);

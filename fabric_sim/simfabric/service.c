@@ -112,6 +112,25 @@ static void tell(struct service *service, const struct service_client *client, u
         service->stuck |= outbox_put(&channel->outbox, &record, sizeof(record));
 }
 
+static bool has_opened(const struct service *service, const struct service_client *client,
+                       const struct sim_device *device)
+{
+    return client && client->place && service->places[client->place - 1].device == device;
+}
+
+static void keep_news(struct service *service, const struct sim_device *device,
+                      const struct hca_event *event)
+{
+    if (service->news_count == service->news_capacity) {
+        size_t capacity = service->news_capacity ? 2 * service->news_capacity : 16;
+        service->news = realloc(service->news, capacity * sizeof(*service->news));
+        assert(service->news);
+        service->news_capacity = capacity;
+    }
+    service->news[service->news_count++] =
+        (struct service_news){device, event->port_num, event->type};
+}
+
 /* An event of a queue is for the program that made it, one of a port for all who opened the device
  * (vol. 1, chapter 11.6.3). */
 static void on_event(void *context, const struct sim_device *device, const struct hca_event *event)
@@ -119,21 +138,45 @@ static void on_event(void *context, const struct sim_device *device, const struc
     struct service *service = context;
     if (event->kind != HCA_EVENT_ASYNC)
         return;
-    bool of_one = event->qp.id || event->cq.id || event->srq.id;
+    bool of_one = event->qp.id || event->cq.id || event->srq.id, awaited = false;
     const struct object *object =
         of_one ? objects_get(&service->objects, (uint32_t)event->context) : NULL;
     for (uint32_t i = 0; i < service->client_capacity; i++) {
         const struct service_client *client = service->clients[i];
-        if (!client || !client->place || service->places[client->place - 1].device != device)
+        if (!has_opened(service, client, device))
             continue;
+        awaited = true;
         const struct object *own = object ? service_share_of(service, object, client) : NULL;
         if (PLANTED(simfabric_events_for_all))
             own = object;
-        if (!of_one)
-            tell(service, client, event->port_num, event->type);
-        else if (own)
+        if (own)
             tell(service, client, own->cookie, event->type);
     }
+    if (awaited && !of_one)
+        keep_news(service, device, event);
+}
+
+static void announce(struct service *service, const struct service_news *news)
+{
+    assert(news->device);
+    for (uint32_t i = 0; i < service->client_capacity; i++) {
+        const struct service_client *client = service->clients[i];
+        if (has_opened(service, client, news->device))
+            tell(service, client, news->port_num, news->type);
+    }
+}
+
+void service_announce(struct service *service)
+{
+    if (!service->news_count)
+        return;
+    bool locked = shared_lock(service->shared);
+    assert(locked);
+    (void)locked;
+    for (size_t i = 0; i < service->news_count; i++)
+        announce(service, &service->news[i]);
+    service->news_count = 0;
+    service_unlock(service);
 }
 
 /* ------------------------------------------------------------------ life */
@@ -183,6 +226,7 @@ void service_destroy(struct service *service)
         close(service->shared_fd);
     if (service->doorbell >= 0)
         close(service->doorbell);
+    free(service->news);
     free(service->places);
     free(service->clients);
     memset(service, 0, sizeof(*service));

@@ -33,6 +33,12 @@ struct service_client { /* one opened device, or nothing yet */
     uint32_t async; /* handle of the channel of asynchronous events; 0: none */
 };
 
+struct service_news { /* an event of a port or a device that programs were not told yet */
+    const struct sim_device *device;
+    uint8_t port_num;
+    enum fabric_async_type type;
+};
+
 struct service {
     struct sim_outside outside;
     struct testbed *tb;
@@ -44,6 +50,8 @@ struct service {
     struct service_client **clients; /* by number - 1 */
     uint32_t client_capacity;
     struct objects objects;
+    struct service_news *news;
+    size_t news_count, news_capacity;
     uint64_t ways; /* net_way_epoch when shared->epoch last followed it */
     bool failed;   /* an arena could not be made */
     bool stuck;    /* records wait for room in a pipe: service_run tries again */
@@ -57,6 +65,9 @@ void service_destroy(struct service *service);
 /* Lets the world go on up to `now` (ns since it began) and does what programs rang for; no more
  * than a batch, so that programs come in between. Returns whether there is more to do at once. */
 bool service_run(struct service *service, uint64_t now);
+/* Tells programs the events of their ports and devices that service_run gathered. Whoever hears of
+ * one reads sysfs, so the caller brings the trees of service->news up to date first. */
+void service_announce(struct service *service);
 /* When the world wants to go on; UINT64_MAX: never. `sleeps`: from now on a doorbell is written to
  * the descriptor; 0 when one was rung meanwhile. */
 uint64_t service_next(struct service *service, bool sleeps);

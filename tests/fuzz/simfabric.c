@@ -66,6 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t length)
         ask(&service, clients[data[0] & 1], &request, sizeof(request) - (data[1] == 255));
         now += (uint64_t)data[1] * 1000;
         service_run(&service, now);
+        service_announce(&service);
         data += 2 + part;
         length -= 2 + part;
     }

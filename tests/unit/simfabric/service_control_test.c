@@ -37,6 +37,7 @@ static void run(struct bench *b, uint64_t ns)
     b->now += ns;
     while (service_run(&b->service, b->now))
         continue;
+    service_announce(&b->service);
 }
 
 static int ask(struct bench *b, struct service_client *client,

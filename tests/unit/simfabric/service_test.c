@@ -47,6 +47,7 @@ static void run(struct bench *b, uint64_t ns)
     b->now += ns;
     while (service_run(&b->service, b->now))
         continue;
+    service_announce(&b->service);
 }
 
 static int ask(struct bench *b, struct user *user, const struct protocol_request *request)
