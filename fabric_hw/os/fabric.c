@@ -11,7 +11,6 @@
 #include "fabric_hw/os/state.h"
 
 #define SECTOR 512 /* what disks write whole */
-#define PAGE 4096  /* what O_DIRECT asks for, at most */
 
 static const struct fabric_ops own_ops = {
     .guarantees = os_guarantees,
@@ -122,7 +121,7 @@ enum fabric_error os_guarantees(struct fabric *f, struct fabric_guarantees *out)
     struct os_fabric *os = os_of(f);
     *out = (struct fabric_guarantees){.caps = FABRIC_CAP_TCP | FABRIC_CAP_HTTP,
                                       .storage_tear_unit = SECTOR,
-                                      .storage_align = PAGE,
+                                      .storage_align = OS_IO_ALIGN,
                                       .ack_timeout_stretch = 4,
                                       .iova_align = 1};
     if (os->part && os->part->guarantees)

@@ -70,11 +70,19 @@ static void on_done(struct os_job *job)
     os_io_done((struct os_request *)job);
 }
 
+static void close_both(int fd, int direct_fd)
+{
+    if (fd >= 0)
+        close(fd);
+    if (direct_fd >= 0)
+        close(direct_fd);
+}
+
 void os_io_drop(struct os_request *request)
 {
     struct os_request *next;
-    if (request->what.op == FABRIC_IO_OPEN && request->fd >= 0)
-        close(request->fd);
+    if (request->what.op == FABRIC_IO_OPEN)
+        close_both(request->fd, request->direct_fd);
     if (request->what.op == FABRIC_IO_CLOSE)
         request->file->fd = request->fd;
     for (; request; request = next) { /* a flush and those that it serves too */
@@ -102,6 +110,7 @@ static struct os_file *file_new(struct os_io *io, const struct os_request *reque
     }
     file->io = io;
     file->fd = request->fd;
+    file->direct_fd = request->direct_fd;
     file->read_only = request->what.flags & FABRIC_IO_READ_ONLY;
     file->direct = request->what.flags & FABRIC_IO_DIRECT;
     file->next = io->files;
@@ -113,6 +122,7 @@ static struct os_file *file_new(struct os_io *io, const struct os_request *reque
 
 static void file_free(struct os_file *file)
 {
+    close_both(-1, file->direct_fd);
     *(file->previous ? &file->previous->next : &file->io->files) = file->next;
     if (file->next)
         file->next->previous = file->previous;
@@ -126,7 +136,7 @@ static void opened(struct os_request *request)
     request->file = file_new(request->io, request);
     if (request->file)
         return;
-    close(request->fd);
+    close_both(request->fd, request->direct_fd);
     request->error = ERR_RESOURCES_EXHAUSTED;
 }
 
@@ -238,6 +248,23 @@ static void close_file(struct os_request *request)
         start(request);
 }
 
+/* What the device can fetch from where it lies is not copied by the processor. */
+static int descriptor_for(const struct os_file *file, const struct fabric_io *what)
+{
+    const uint64_t places = what->offset | what->length | (uintptr_t)what->buf;
+    const bool past = file->direct_fd >= 0 && what->op == FABRIC_IO_WRITE &&
+                      places % OS_IO_ALIGN == 0 && !PLANTED(os_writes_through_cache);
+    return past ? file->direct_fd : file->fd;
+}
+
+bool os_io_through_cache(struct os_request *request)
+{
+    assert(request && request->file);
+    const bool was_past = request->fd == request->file->direct_fd;
+    request->fd = request->file->fd;
+    return was_past;
+}
+
 enum fabric_error os_io_submit(struct fabric *f, const struct fabric_io *what)
 {
     struct os_fabric *os = os_of(f);
@@ -253,7 +280,8 @@ enum fabric_error os_io_submit(struct fabric *f, const struct fabric_io *what)
     request->io = os->io;
     request->what = *what;
     request->file = file;
-    request->fd = file ? file->fd : -1;
+    request->fd = file ? descriptor_for(file, what) : -1;
+    request->direct_fd = -1;
     os->io->under_way++;
     if (!copy_paths(request)) {
         give_back(request);

@@ -18,6 +18,7 @@ struct os_file {
     struct os_file *previous, *next;
     uint32_t id;
     int fd;
+    int direct_fd; /* of DIRECT_WRITES: the same file past the page cache; -1: none */
     bool read_only, direct;
     bool flush_failed;           /* what was written may be lost for good */
     uint32_t busy;               /* requests under way */
@@ -34,6 +35,7 @@ struct os_request {
     struct fabric_io what;   /* its paths are copies of ours */
     char *paths;             /* that they stand in */
     int fd;                  /* of the file; of a new one after OPEN; -1 after CLOSE */
+    int direct_fd;           /* of a new one after OPEN; else -1 */
     uint64_t moved;          /* bytes of a READ or WRITE so far */
     uint64_t length;         /* result */
     enum fabric_error error;
@@ -50,6 +52,8 @@ struct os_io {
 
 /* io.c: the end of a request, in the loop's thread. */
 void os_io_done(struct os_request *request);
+/* A write past the page cache was refused: it goes through it. False when it did so already. */
+bool os_io_through_cache(struct os_request *request);
 /* The instance ends: nobody is told of this one any more. */
 void os_io_drop(struct os_request *request);
 

@@ -79,6 +79,8 @@ static bool take_result(struct os_request *request, int result)
     const struct fabric_io *io = &request->what;
     if (result == -EINTR || result == -EAGAIN)
         return false;
+    if (result == -EINVAL && io->op == FABRIC_IO_WRITE && os_io_through_cache(request))
+        return false;
     if (result < 0) {
         request->error = os_io_error(-result);
         return true;

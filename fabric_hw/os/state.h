@@ -13,6 +13,7 @@
 #include "fabric_hw/os/spin.h"
 #include "fabric_hw/os/workers.h"
 
+#define OS_IO_ALIGN 4096 /* what O_DIRECT asks for, at most */
 #define OS_MS UINT64_C(1000000)
 #define OS_SECOND UINT64_C(1000000000)
 

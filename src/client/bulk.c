@@ -4,8 +4,11 @@
  * stream into it; a tag is computed on the way, while the bytes are in the cache. When an attempt
  * ends, the stream neither reads nor writes that memory any more (MK-A4).
  *
- * The PUTs of a connection take turns, a piece each. A connection hands no more than CLIENT_BULK
- * bytes to its stream in a row; then it is the others' turn.
+ * The PUTs of a connection take turns of CLIENT_TURN bytes. With shorter ones all values that are
+ * under way would arrive at the same time, and whatever comes after, the server's disk above all,
+ * would have nothing to do before. Values of one piece do not wait for that: after each piece of a
+ * larger one it is one of theirs. A connection hands no more than CLIENT_BULK bytes to its stream
+ * in a row; then it is the others' turn.
  */
 #include <assert.h>
 #include <string.h>
@@ -15,6 +18,11 @@
 
 /* ------------------------------------------------------------------ what is put */
 
+static bool is_small(const struct client_operation *op)
+{
+    return op->length <= CLIENT_PIECE;
+}
+
 bool client_bulk_begin(struct client *c, struct client_operation *op)
 {
     assert(c && op && !op->run && client_has_data(op) && op->way == WIRE_WAY_TCP);
@@ -22,6 +30,7 @@ bool client_bulk_begin(struct client *c, struct client_operation *op)
     if (op->run && op->type == WIRE_PUT) {
         op->sends = true;
         c->peers[op->peer]->sends++;
+        c->peers[op->peer]->small_sends += is_small(op) ? 1 : 0;
     }
     return op->run != NULL;
 }
@@ -32,19 +41,44 @@ static void sent_all(struct client *c, struct client_operation *op)
     struct client_peer *p = c->peers[op->peer];
     assert(!op->sends || p->sends > 0);
     p->sends -= op->sends;
+    p->small_sends -= op->sends && is_small(op) ? 1 : 0;
     op->sends = false;
 }
 
-/* The first from behind the one that had its turn. */
-static struct client_operation *next_put(const struct client *c, const struct client_peer *p)
+/* From position `from` on, the first with something to send. */
+static struct client_operation *first_put(const struct client *c, const struct client_peer *p,
+                                          bool small, uint32_t from)
 {
-    uint32_t from = PLANTED(client_bulk_no_turns) ? 0 : p->turn + 1;
-    for (uint32_t i = 0; p->sends && i < c->operation_end; i++) {
+    for (uint32_t i = 0; i < c->operation_end; i++) {
         struct client_operation *op = client_operation_at(c, (from + i) % c->operation_end);
-        if (op->sends && op->state == CLIENT_SENT && op->peer == p->index)
+        if (op->sends && op->state == CLIENT_SENT && op->peer == p->index && is_small(op) == small)
             return op;
     }
     return NULL;
+}
+
+static struct client_operation *next_put(const struct client *c, const struct client_peer *p)
+{
+    assert(p->small_sends <= p->sends);
+    struct client_operation *small = NULL, *large = NULL;
+    const bool over = p->turn_bytes >= CLIENT_TURN && !PLANTED(client_bulk_no_turns);
+    if (p->small_sends)
+        small = first_put(c, p, true, p->small_turn + 1);
+    if (p->sends > p->small_sends && (!small || p->small_was_last || PLANTED(client_small_waits)))
+        large = first_put(c, p, false, p->turn + over);
+    return large ? large : small;
+}
+
+static void had_turn(struct client_peer *p, const struct client_operation *op, uint32_t length)
+{
+    p->small_was_last = is_small(op);
+    if (is_small(op)) {
+        p->small_turn = op->slot;
+        return;
+    }
+    const bool goes_on = op->slot == p->turn && p->turn_bytes < CLIENT_TURN;
+    p->turn_bytes = length + (goes_on ? p->turn_bytes : 0);
+    p->turn = op->slot;
 }
 
 static uint32_t piece_of(const struct client_operation *op)
@@ -71,7 +105,7 @@ static bool send_piece(struct client *c, struct client_peer *p, struct client_op
     m.data = op->data + op->next;
     op->next += m.length;
     p->sending = op;
-    p->turn = op->slot;
+    had_turn(p, op, m.length);
     bool last = op->next == op->length;
     if (last)
         end_tag(c, op, &m);

@@ -40,6 +40,7 @@
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
 #define CLIENT_PIECE (128u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
 #define CLIENT_ID_SLOT 16           /* low bits of an attempt's number: its operation's position */
+#define CLIENT_TURN (2048u * 1024u) /* bytes of a PUT before it is another's turn */
 #define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */
 
@@ -134,10 +135,13 @@ struct client_peer {
     enum fabric_error reason;
     struct wire_channel *channel;
     uint32_t stream_serial;
-    bool resumes;                       /* more messages wait for a timer that is set */
-    bool pumps;                         /* and so do bytes of values */
-    uint32_t sends;                     /* PUTs that have more to send */
-    uint32_t turn;                      /* slot of the one that sent last */
+    bool resumes;              /* more messages wait for a timer that is set */
+    bool pumps;                /* and so do bytes of values */
+    uint32_t sends;            /* PUTs that have more to send */
+    uint32_t small_sends;      /* of them, those of one piece */
+    uint32_t turn, small_turn; /* slots of those that sent last: a larger one, a small */
+    uint32_t turn_bytes;       /* that `turn` sent in a row */
+    bool small_was_last;
     struct client_operation *sending;   /* whose memory the stream reads */
     struct client_operation *receiving; /* whose memory the stream writes */
     uint8_t rails;                      /* the server's */

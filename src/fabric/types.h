@@ -459,6 +459,8 @@ enum fabric_io_flag {
     /* busy while another file is open with it, in this process or another, and for a block device
      * while the system uses it (mounted) */
     FABRIC_IO_LOCK = 16,
+    /* a wish: writes that are aligned as with DIRECT go past the page cache, all else through it */
+    FABRIC_IO_DIRECT_WRITES = 32,
 };
 
 struct fabric_io {

@@ -18,7 +18,7 @@
 
 static struct rogue r;
 static struct client *c;
-static uint8_t *memory, *sink; /* of the user, of the rogue: LARGER bytes */
+static uint8_t *memory, *sink; /* of the user: CLIENT_TURN + 1 bytes; of the rogue: LARGER */
 
 static enum fabric_error user_start(struct fabric *f, const char *config, size_t config_length,
                                     const struct fabric_report_sink *sink_of_reports, void **state)
@@ -56,7 +56,7 @@ static struct small_world *met(void)
     const struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .operations = 9};
     struct small_world *w = small_world_new(2);
     memset(&r, 0, sizeof r);
-    memory = malloc(LARGER);
+    memory = calloc(1, CLIENT_TURN + 1);
     sink = calloc(1, LARGER);
     for (size_t i = 0; i < LARGER; i++)
         memory[i] = (uint8_t)(i * 31 >> 3);
@@ -221,6 +221,29 @@ static void the_values_of_a_connection_take_turns(void **state)
     part(w);
 }
 
+/* A value of two megabytes comes as a whole before the next one begins; a larger one waits then. */
+static void a_put_keeps_its_turn_for_two_megabytes(void **state)
+{
+    (void)state;
+    struct small_world *w = met();
+    enum { WHOLE = CLIENT_TURN / CLIENT_PIECE };
+    r.sink = NULL;
+    submit(CLIENT_PUT, "first", CLIENT_TURN + 1);
+    submit(CLIENT_PUT, "second", CLIENT_TURN);
+    small_run(w, SECOND / 10);
+    uint64_t ids[2 * WHOLE + 2] = {0};
+    uint32_t pieces = 0;
+    for (uint32_t i = r.count < ROGUE_KEPT ? 0 : r.count - ROGUE_KEPT; i < r.count; i++) {
+        const struct wire_message *m = &r.got[i % ROGUE_KEPT];
+        if (m->type == WIRE_BULK && pieces < 2 * WHOLE + 2)
+            ids[pieces++] = m->id;
+    }
+    assert_int_equal(pieces, 2 * WHOLE + 1);
+    for (uint32_t i = 0; i < pieces; i++)
+        assert_true((ids[i] == ids[0]) == (i < WHOLE || i == 2 * WHOLE));
+    part(w);
+}
+
 /* One connection sends a bounded piece in a row, however much its stream takes. */
 static void who_puts_much_lets_others_have_their_turn(void **state)
 {
@@ -319,6 +342,7 @@ int main(void)
         cmocka_unit_test(memory_of_a_put_that_was_reported_is_not_read_any_more),
         cmocka_unit_test(a_put_ends_in_its_tag),
         cmocka_unit_test(the_values_of_a_connection_take_turns),
+        cmocka_unit_test(a_put_keeps_its_turn_for_two_megabytes),
         cmocka_unit_test(who_puts_much_lets_others_have_their_turn),
         cmocka_unit_test(who_gets_much_lets_others_have_their_turn),
         cmocka_unit_test(a_put_is_not_prepared_before_it_was_sent),

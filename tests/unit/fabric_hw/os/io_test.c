@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fabric_hw/os/io.h"
@@ -145,6 +146,75 @@ static void large_blocks_past_the_cache_come_back_as_they_were(void **state)
     free(copy);
 }
 
+/* How many of the file's pages, from page 0 on, the page cache holds. */
+static size_t cached_pages(const char *path, size_t pages)
+{
+    unsigned char *in = calloc(pages, 1);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    void *view = mmap(NULL, pages * 4096, PROT_READ, MAP_SHARED, fd, 0);
+    size_t count = 0;
+    assert_true(fd >= 0 && view != MAP_FAILED);
+    assert_int_equal(mincore(view, pages * 4096, in), 0);
+    for (size_t i = 0; i < pages; i++)
+        count += in[i] & 1u;
+    munmap(view, pages * 4096);
+    close(fd);
+    free(in);
+    return count;
+}
+
+static void aligned_writes_go_past_the_cache_and_reads_through_it_where_that_is_wished(void **state)
+{
+    static uint8_t block[16 * 4096] __attribute__((aligned(4096))), copy[sizeof block];
+    const char *path = os_bed_path(&bed, "/f");
+    (void)state;
+    int there = open(path, O_RDWR | O_CREAT | O_DIRECT | O_CLOEXEC, 0600);
+    if (there < 0)
+        skip(); /* this file system has no O_DIRECT */
+    close(there);
+    fabric_file file = open_file(path, FABRIC_IO_DIRECT_WRITES);
+    memset(block, 'a', sizeof block);
+    struct fabric_io io = {
+        .op = FABRIC_IO_WRITE, .file = file, .buf = block, .length = sizeof block};
+    assert_int_equal(run(io).length, sizeof block);
+    assert_int_equal(cached_pages(path, 16), 0);
+    io = (struct fabric_io){
+        .op = FABRIC_IO_WRITE, .file = file, .buf = (void *)(uintptr_t) "xyz", .length = 3};
+    io.offset = 4095;
+    assert_int_equal(run(io).length, 3);
+    io = (struct fabric_io){.op = FABRIC_IO_READ, .file = file, .buf = copy, .length = sizeof copy};
+    assert_int_equal(run(io).length, sizeof copy);
+    memcpy(block + 4095, "xyz", 3);
+    assert_memory_equal(block, copy, sizeof copy);
+    assert_int_equal(cached_pages(path, 16), 16);
+    assert_int_equal(simple(FABRIC_IO_FLUSH, file), FABRIC_OK);
+    assert_int_equal(simple(FABRIC_IO_CLOSE, file), FABRIC_OK);
+}
+
+/* The file past the cache is swapped for one that takes numbers alone. */
+static void a_write_that_is_refused_past_the_cache_goes_through_it(void **state)
+{
+    static uint8_t block[4096] __attribute__((aligned(4096))) = "abc";
+    char found[4] = "";
+    const char *path = os_bed_path(&bed, "/f");
+    fabric_file file = open_file(path, FABRIC_IO_CREATE | FABRIC_IO_DIRECT_WRITES);
+    struct os_file *inside = os_handles_get(&os_of(bed.f)->handles, file.id, OS_FILE);
+    (void)state;
+    if (inside->direct_fd >= 0)
+        close(inside->direct_fd);
+    inside->direct_fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+    const struct fabric_io io = {
+        .op = FABRIC_IO_WRITE, .file = file, .buf = block, .length = sizeof block};
+    assert_true(inside->direct_fd >= 0);
+    struct fabric_io_done done = run(io);
+    assert_int_equal(done.error, FABRIC_OK);
+    assert_int_equal(done.length, sizeof block);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(pread(fd, found, 3, 0), 3);
+    assert_string_equal(found, "abc");
+    close(fd);
+}
+
 static void a_loop_of_the_callers_hears_of_the_end(void **state)
 {
     struct pollfd watched = {os_fabric_descriptor(bed.f), POLLIN, 0};
@@ -217,6 +287,8 @@ int main(void)
         TEST(a_lock_of_another_process_is_busy),
         TEST(a_full_medium_is_said_by_name),
         TEST(large_blocks_past_the_cache_come_back_as_they_were),
+        TEST(aligned_writes_go_past_the_cache_and_reads_through_it_where_that_is_wished),
+        TEST(a_write_that_is_refused_past_the_cache_goes_through_it),
         TEST(a_loop_of_the_callers_hears_of_the_end),
         TEST(memory_that_a_file_will_move_is_asked_for_in_large_pages),
         TEST(ending_with_requests_under_way_gives_the_buffers_back),
