@@ -25,7 +25,9 @@ os_run_signal_unheard fabric_hw/os/run_test
 os_run_tells_nothing unit/fabric_hw/os/run_test
 os_run_tells_without_waking fabric_hw/os/run_test
 os_shutdown_forgotten conformance_os
+os_small_pages unit/fabric_hw/os/io_test
 os_spin_always fabric_hw/os/spin_test
+os_storage_waits fabric_hw/os/io_test
 os_stream_room_untold conformance_os
 os_stream_talks_after_close fabric_hw/os/keep_test
 os_sysfile_cut_off fabric_hw/os/sysfile_test
@@ -34,4 +36,3 @@ os_sysfs_path_ignored fabric_hw/os/sysfile_test
 os_sysroot_left fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os
 os_workers_waited_for unit/fabric_hw/os/workers_test
-os_small_pages unit/fabric_hw/os/io_test

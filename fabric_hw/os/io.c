@@ -300,10 +300,13 @@ enum fabric_error os_io_submit(struct fabric *f, const struct fabric_io *what)
     return FABRIC_OK;
 }
 
-void os_io_flush(struct os_fabric *os)
+bool os_io_turn(struct os_fabric *os)
 {
-    if (os->io && os->io->ring)
+    if (os->io && os->io->ring) {
         os_ring_flush(os->io->ring);
+        os_ring_collect(os->io->ring);
+    }
+    return os->io && os->io->files;
 }
 
 static void free_files(struct os_io *io)

@@ -72,5 +72,7 @@ bool os_ring_takes(const struct os_request *request);
 void os_ring_submit(struct os_ring *ring, struct os_request *request);
 /* Everything submitted goes to the kernel. */
 void os_ring_flush(struct os_ring *ring);
+/* Takes completions that are there, without asking the kernel. */
+void os_ring_collect(struct os_ring *ring);
 
 #endif

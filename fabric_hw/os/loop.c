@@ -23,22 +23,26 @@ uint64_t os_clock(void)
 
 /* ------------------------------------------------------------------ the queue */
 
-struct fabric_event *os_queued(struct os_fabric *os, size_t place)
+static struct fabric_event *at(const struct os_queue *queue, size_t place)
 {
-    assert(place < os->queue.count);
-    return &os->queue.events[(os->queue.head + place) & (os->queue.capacity - 1)];
+    assert(place < queue->count);
+    return &queue->events[(queue->head + place) & (queue->capacity - 1)];
 }
 
-static void grow(struct os_fabric *os)
+static void grow(struct os_queue *queue)
 {
-    struct os_queue *queue = &os->queue;
     size_t capacity = queue->capacity ? queue->capacity * 2 : 256;
     struct fabric_event *grown = malloc(capacity * sizeof(*grown));
     assert(grown); /* an event that is owed and cannot be kept breaks the contract */
     for (size_t i = 0; i < queue->count; i++)
-        grown[i] = *os_queued(os, i);
+        grown[i] = *at(queue, i);
     free(queue->events);
     *queue = (struct os_queue){grown, 0, queue->count, capacity};
+}
+
+struct fabric_event *os_queued(struct os_fabric *os, size_t place)
+{
+    return at(&os->queue, place);
 }
 
 static void arm(struct os_fabric *os);
@@ -46,10 +50,11 @@ static void arm(struct os_fabric *os);
 void os_push(struct fabric *f, const struct fabric_event *event)
 {
     struct os_fabric *os = os_of(f);
-    if (os->queue.count == os->queue.capacity)
-        grow(os);
-    os->queue.count++;
-    struct fabric_event *place = os_queued(os, os->queue.count - 1);
+    struct os_queue *queue = event->type == FABRIC_EVENT_IO_DONE ? &os->stored : &os->queue;
+    if (queue->count == queue->capacity)
+        grow(queue);
+    queue->count++;
+    struct fabric_event *place = at(queue, queue->count - 1);
     *place = *event;
     if (!os->polling)
         os->now = os_clock();
@@ -57,17 +62,27 @@ void os_push(struct fabric *f, const struct fabric_event *event)
     arm(os);
 }
 
-static void take(struct os_fabric *os, struct fabric_event *events, size_t capacity, size_t *count)
+static void take_from(struct os_fabric *os, struct os_queue *queue, struct fabric_event *events,
+                      size_t capacity, size_t *count)
 {
-    struct os_queue *queue = &os->queue;
     while (queue->count > 0 && *count < capacity) {
         struct fabric_event *out = &events[*count];
-        *out = *os_queued(os, 0);
+        *out = *at(queue, 0);
         queue->head = (queue->head + 1) & (queue->capacity - 1);
         queue->count--;
         if (os_keep(os, out))
             (*count)++;
     }
+}
+
+/* A stream may have megabytes to be received. Where storage is in use its requests and completions
+ * do not wait for several of those: they come first, and one other event at a time. */
+static void take(struct os_fabric *os, struct fabric_event *events, size_t capacity, size_t *count)
+{
+    bool stores = os_io_turn(os) && !PLANTED(os_storage_waits);
+    take_from(os, &os->stored, events, capacity, count);
+    bool bounded = stores && *count < capacity;
+    take_from(os, &os->queue, events, bounded ? *count + 1 : capacity, count);
 }
 
 /* ------------------------------------------------------------------ what is watched */
@@ -91,18 +106,18 @@ static void arm(struct os_fabric *os)
 {
     if (os->timer.fd < 0 || os->polling)
         return;
-    uint64_t at = os->queue.count ? 1 : os_alarms_first(&os->alarms);
-    if (at == os->armed)
+    uint64_t first = os->queue.count + os->stored.count ? 1 : os_alarms_first(&os->alarms);
+    if (first == os->armed)
         return;
     struct itimerspec spec = {{0, 0}, {0, 0}}; /* zero: never */
-    if (at != UINT64_MAX) {
-        at = at ? at : 1;
-        spec.it_value.tv_sec = (time_t)(at / OS_SECOND);
-        spec.it_value.tv_nsec = (long)(at % OS_SECOND);
+    if (first != UINT64_MAX) {
+        first = first ? first : 1;
+        spec.it_value.tv_sec = (time_t)(first / OS_SECOND);
+        spec.it_value.tv_nsec = (long)(first % OS_SECOND);
     }
     int result = timerfd_settime(os->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
     assert(result == 0);
-    os->armed = at;
+    os->armed = first;
 }
 
 bool os_set_alarm(struct os_fabric *os, struct os_alarm *alarm, uint64_t deadline,
@@ -169,9 +184,9 @@ static void refill(struct os_fabric *os, uint64_t deadline)
     os->now = os_clock();
     if (os->part && os->part->collect)
         os->part->collect(os->part_state);
-    os_io_flush(os);
+    (void)os_io_turn(os);
     uint64_t first = os_alarms_first(&os->alarms), until = first < deadline ? first : deadline;
-    int count = wait_for(os, ready, os->queue.count ? 0 : until);
+    int count = wait_for(os, ready, os->queue.count + os->stored.count ? 0 : until);
     os->now = os_clock();
     for (int i = 0; i < count; i++) {
         struct os_source *source = ready[i].data.ptr;
@@ -255,4 +270,5 @@ void os_loop_close(struct os_fabric *os)
         close(os->epoll);
     os_alarms_free(&os->alarms);
     free(os->queue.events);
+    free(os->stored.events);
 }

@@ -112,6 +112,11 @@ static void collect(struct os_ring *ring, bool tell)
     }
 }
 
+void os_ring_collect(struct os_ring *ring)
+{
+    collect(ring, true);
+}
+
 static void on_ready(struct os_source *source, uint32_t events)
 {
     (void)events;

@@ -57,7 +57,7 @@ struct os_fabric {
     struct os_spin spin;
     struct os_wake wake, timer;
     uint64_t armed; /* when the timer descriptor goes off; only where timer.fd is open */
-    struct os_queue queue;
+    struct os_queue queue, stored; /* stored: completions of storage requests, which come first */
     struct os_alarms alarms;
     struct os_handles handles;
 
@@ -104,8 +104,9 @@ bool os_stream_keep(struct os_fabric *os, struct fabric_event *event);
 void os_streams_close(struct os_fabric *os);
 void os_listeners_close(struct os_fabric *os);
 void os_io_close(struct os_fabric *os);
-/* Hands requests to the kernel that were only collected. */
-void os_io_flush(struct os_fabric *os);
+/* Hands requests to the kernel that were only collected, and takes completions that are there.
+ * Whether any file is open. */
+bool os_io_turn(struct os_fabric *os);
 bool os_http_keep(struct os_fabric *os, const struct fabric_event *event);
 void os_http_close_all(struct os_fabric *os);
 
