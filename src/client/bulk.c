@@ -7,8 +7,8 @@
  * The PUTs of a connection take turns of CLIENT_TURN bytes. With shorter ones all values that are
  * under way would arrive at the same time, and whatever comes after, the server's disk above all,
  * would have nothing to do before. Values of one piece do not wait for that: after each piece of a
- * larger one it is one of theirs. A connection hands no more than CLIENT_BULK bytes to its stream
- * in a row; then it is the others' turn.
+ * larger one, which is shorter then, it is one of theirs. A connection hands no more than
+ * CLIENT_BULK bytes to its stream in a row; then it is the others' turn.
  */
 #include <assert.h>
 #include <string.h>
@@ -81,13 +81,18 @@ static void had_turn(struct client_peer *p, const struct client_operation *op, u
     p->turn = op->slot;
 }
 
-static uint32_t piece_of(const struct client_operation *op)
+/* The last piece is announced with the tag, so that its bytes must be read before: it is a short
+ * one. The others are long, as each costs both ends a record, unless somebody waits for their end.
+ */
+static uint32_t piece_of(const struct client_peer *p, const struct client_operation *op)
 {
-    uint32_t left = op->length - op->next;
-    return left < CLIENT_PIECE ? left : CLIENT_PIECE;
+    const uint32_t left = op->length - op->next;
+    const uint32_t most = p->small_sends ? CLIENT_PIECE : CLIENT_LONG_PIECE;
+    if (left <= CLIENT_PIECE)
+        return left;
+    return left - CLIENT_PIECE < most ? left - CLIENT_PIECE : most;
 }
 
-/* The last piece brings the tag along, so that is computed before it goes. */
 static void end_tag(struct client *c, struct client_operation *op, struct wire_message *m)
 {
     wire_tag_add(op->run, m->data, m->length);
@@ -96,24 +101,21 @@ static void end_tag(struct client *c, struct client_operation *op, struct wire_m
     sent_all(c, op);
 }
 
-/* The tag is computed over what the stream has just copied, while it is in the cache. False when
- * the connection is lost by now. */
+/* False when the connection is lost by now. */
 static bool send_piece(struct client *c, struct client_peer *p, struct client_operation *op)
 {
     struct wire_message m = {
-        .type = WIRE_BULK, .id = op->id, .offset = op->next, .length = piece_of(op)};
+        .type = WIRE_BULK, .id = op->id, .offset = op->next, .length = piece_of(p, op)};
     m.data = op->data + op->next;
+    m.run = op->run;
     op->next += m.length;
     p->sending = op;
     had_turn(p, op, m.length);
-    bool last = op->next == op->length;
-    if (last)
+    if (op->next == op->length) {
+        m.run = NULL;
         end_tag(c, op, &m);
-    if (!client_peer_send(c, p, &m))
-        return false;
-    if (!last)
-        wire_tag_add(op->run, m.data, m.length);
-    return true;
+    }
+    return client_peer_send(c, p, &m);
 }
 
 /* False when it cannot be put off: then it goes on now. */
@@ -135,7 +137,7 @@ void client_pump_bulk(struct client *c, struct client_peer *p)
             return;
         if (sent >= CLIENT_BULK && !PLANTED(client_bulk_endless) && put_off(c, p))
             return;
-        sent += piece_of(op);
+        sent += piece_of(p, op);
         if (!send_piece(c, p, op))
             return;
     }

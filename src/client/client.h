@@ -38,10 +38,11 @@
 #define CLIENT_LINK_TIME (5ull * 1000000000ull)
 #define CLIENT_CONNECT_TIME (5ull * 1000000000ull) /* ns from connecting to WELCOME */
 #define CLIENT_MESSAGES 64u                        /* taken from one connection in a row */
-#define CLIENT_PIECE (128u * 1024u) /* bytes of a PUT sent at a time: cached for their tag */
+#define CLIENT_PIECE (128u * 1024u)                /* bytes of a PUT that are announced at a time */
+#define CLIENT_LONG_PIECE (512u * 1024u) /* the same where no small one waits for its turn */
 #define CLIENT_ID_SLOT 16           /* low bits of an attempt's number: its operation's position */
 #define CLIENT_TURN (2048u * 1024u) /* bytes of a PUT before it is another's turn */
-#define CLIENT_BULK (1024u * 1024u) /* bytes of PUTs sent on one connection in a row */
+#define CLIENT_BULK (2048u * 1024u) /* bytes of PUTs sent on one connection in a row */
 #define CLIENT_SILENCE (30ull * 1000000000ull) /* ns: a server silent so long is lost */
 
 enum client_cookie {

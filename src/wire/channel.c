@@ -13,6 +13,7 @@ struct outgoing {
     const uint8_t *data; /* the sender's, or `own` */
     size_t left, before; /* bytes of it; bytes of the session that go first */
     uint8_t *own;
+    struct wire_tag_run *run; /* null: no tag is wanted, or no more */
 };
 
 struct incoming {
@@ -122,7 +123,7 @@ static const uint8_t *pending(struct wire_channel *c, size_t *length)
 {
     struct outgoing *o = &c->out;
     if (o->left && o->before == 0) {
-        *length = o->left;
+        *length = o->run && o->left > WIRE_TAGGED ? WIRE_TAGGED : o->left;
         return o->data;
     }
     const uint8_t *data = wire_session_pending(c->session, length);
@@ -139,6 +140,8 @@ static void sent(struct wire_channel *c, size_t length)
         o->before -= o->left ? length : 0;
         return;
     }
+    if (o->run && !PLANTED(wire_sent_untagged)) /* just copied by the stream, so in the cache */
+        wire_tag_add(o->run, o->data, length);
     o->data += length;
     o->left -= length;
     if (o->left)
@@ -179,7 +182,10 @@ enum fabric_error wire_channel_send(struct wire_channel *channel,
     if (!error && lent)
         *o = (struct outgoing){.data = message->data,
                                .left = message->length,
+                               .run = message->run,
                                .before = wire_session_queued(channel->session)};
+    else if (!error && bulk && message->run)
+        wire_tag_add(message->run, message->data, message->length);
     bool waits = channel->corked && !lent && wire_session_queued(channel->session) < WIRE_MAX_BODY;
     return error || waits ? error : wire_channel_flush(channel);
 }
@@ -200,6 +206,7 @@ void wire_channel_keep(struct wire_channel *channel)
 {
     assert(channel);
     struct outgoing *o = &channel->out;
+    o->run = NULL;
     if (!o->left || o->own || PLANTED(wire_payload_not_kept))
         return;
     o->own = malloc(o->left);

@@ -11,6 +11,8 @@
 
 /* A sender of bulk adds no more while this many bytes wait. */
 #define WIRE_BULK_WATERMARK (256u * 1024u)
+/* Bytes that go to the stream at a time where their tag is computed: still in the cache then. */
+#define WIRE_TAGGED (128u * 1024u)
 /* Payload bytes that are told of at a time: still in the cache when their tag is computed. */
 #define WIRE_RECEIVE (256u * 1024u)
 
@@ -50,17 +52,17 @@ void wire_channel_discard(struct wire_channel *channel);
 void wire_channel_cork(struct wire_channel *channel);
 /* Queues and, unless it is corked, sends what the stream takes. A BULK of more than WIRE_COPIED
  * bytes is always sent at once, with what was queued before it, and its bytes are not copied: they
- * stay as they are until wire_channel_is_sending says no, or the channel is closed. Errors:
- * queue_full (also for such a BULK while another one is being sent), resources_exhausted,
- * peer_gone. */
+ * stay as they are until wire_channel_is_sending says no, or the channel is closed; its `run` lives
+ * as long, or until wire_channel_keep. Errors: queue_full (also for such a BULK while another one
+ * is being sent), resources_exhausted, peer_gone. */
 enum fabric_error wire_channel_send(struct wire_channel *channel,
                                     const struct wire_message *message);
 /* The stream has not taken all of a payload that was not copied. */
 bool wire_channel_is_sending(const struct wire_channel *channel);
 /* It is to get no BULK: so it is, or much waits. WRITABLE follows. */
 bool wire_channel_is_busy(const struct wire_channel *channel);
-/* Copies what is left of the payload, so that its memory is free now. Without memory for that the
- * next send or flush fails: resources_exhausted. */
+/* Copies what is left of the payload, so that its memory and its run are free now. Without memory
+ * for that the next send or flush fails: resources_exhausted. */
 void wire_channel_keep(struct wire_channel *channel);
 /* Sends what waits, as far as the stream takes it: also after CONNECTED and WRITABLE. Errors:
  * peer_gone, and as wire_channel_keep says. */

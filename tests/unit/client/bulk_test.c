@@ -200,24 +200,44 @@ static void a_put_ends_in_its_tag(void **state)
     part(w);
 }
 
-/* A small value does not wait for the end of a large one. */
+/* The BULKs of the latest messages, in the order of their sending; how many. */
+static uint32_t pieces_of(const struct wire_message **out, uint32_t most)
+{
+    uint32_t pieces = 0;
+    for (uint32_t i = r.count < ROGUE_KEPT ? 0 : r.count - ROGUE_KEPT; i < r.count; i++) {
+        const struct wire_message *m = &r.got[i % ROGUE_KEPT];
+        if (m->type == WIRE_BULK && pieces < most)
+            out[pieces++] = m;
+    }
+    return pieces;
+}
+
+/* A small value does not wait for the end of a large one, whose pieces are short while one waits.
+ */
 static void the_values_of_a_connection_take_turns(void **state)
 {
     (void)state;
     struct small_world *w = met();
+    const struct wire_message *piece[8];
+    const uint32_t length[] = {CLIENT_LONG_PIECE + LARGER, 30000, 30000};
+    struct client_request all[3];
     r.sink = NULL;
-    submit(CLIENT_PUT, "large", LARGER);
-    submit(CLIENT_PUT, "small", 30000);
+    for (uint32_t i = 0; i < 3; i++)
+        all[i] = (struct client_request){.kind = CLIENT_PUT,
+                                         .key = &"abc"[i],
+                                         .key_length = 1,
+                                         .data = memory,
+                                         .length = length[i]};
+    assert_int_equal(client_submit(c, all, 3, NULL), 0);
     small_run(w, SECOND / 10);
-    uint64_t ids[8] = {0};
-    uint32_t pieces = 0;
-    for (uint32_t i = 0; i < r.count; i++) {
-        if (r.got[i].type == WIRE_BULK)
-            ids[pieces++] = r.got[i].id;
-    }
-    assert_int_equal(pieces, 5);
-    assert_true(ids[0] != ids[1]);
-    assert_true(ids[0] == ids[2] && ids[0] == ids[3] && ids[0] == ids[4]);
+    static const uint32_t expected[] = {30000, CLIENT_PIECE, 30000, CLIENT_LONG_PIECE};
+    const uint32_t pieces = pieces_of(piece, 8);
+    assert_int_equal(pieces, 6);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_int_equal(piece[i]->length, expected[i]);
+    assert_true(piece[0]->id != piece[2]->id);
+    assert_true(piece[1]->id == piece[3]->id && piece[1]->id == piece[5]->id);
+    assert_int_equal(piece[5]->length, CLIENT_PIECE); /* the tag's is a short one */
     part(w);
 }
 
@@ -226,21 +246,16 @@ static void a_put_keeps_its_turn_for_two_megabytes(void **state)
 {
     (void)state;
     struct small_world *w = met();
-    enum { WHOLE = CLIENT_TURN / CLIENT_PIECE };
+    enum { WHOLE = CLIENT_TURN / CLIENT_LONG_PIECE, NEXT = WHOLE + 1, REST = 2 };
+    const struct wire_message *piece[WHOLE + NEXT + REST + 1];
     r.sink = NULL;
-    submit(CLIENT_PUT, "first", CLIENT_TURN + 1);
+    submit(CLIENT_PUT, "first", CLIENT_TURN + CLIENT_LONG_PIECE);
     submit(CLIENT_PUT, "second", CLIENT_TURN);
     small_run(w, SECOND / 10);
-    uint64_t ids[2 * WHOLE + 2] = {0};
-    uint32_t pieces = 0;
-    for (uint32_t i = r.count < ROGUE_KEPT ? 0 : r.count - ROGUE_KEPT; i < r.count; i++) {
-        const struct wire_message *m = &r.got[i % ROGUE_KEPT];
-        if (m->type == WIRE_BULK && pieces < 2 * WHOLE + 2)
-            ids[pieces++] = m->id;
-    }
-    assert_int_equal(pieces, 2 * WHOLE + 1);
+    const uint32_t pieces = pieces_of(piece, WHOLE + NEXT + REST + 1);
+    assert_int_equal(pieces, WHOLE + NEXT + REST);
     for (uint32_t i = 0; i < pieces; i++)
-        assert_true((ids[i] == ids[0]) == (i < WHOLE || i == 2 * WHOLE));
+        assert_true((piece[i]->id == piece[0]->id) == (i < WHOLE || i >= WHOLE + NEXT));
     part(w);
 }
 
@@ -264,7 +279,7 @@ static void who_puts_much_lets_others_have_their_turn(void **state)
     uint32_t sent = 0;
     for (uint32_t i = 0; i < PUTS; i++)
         sent += client_operation_at(c, i)->next;
-    assert_in_range(sent, CLIENT_BULK, CLIENT_BULK + CLIENT_PIECE);
+    assert_in_range(sent, CLIENT_BULK, CLIENT_BULK + CLIENT_LONG_PIECE);
     small_run(w, SECOND / 10);
     assert_false(c->peers[0]->pumps);
     assert_int_equal(c->peers[0]->sends, 0);
