@@ -35,9 +35,8 @@ struct bench {
 static void run(struct bench *b, uint64_t ns)
 {
     b->now += ns;
-    while (service_run(&b->service, b->now))
-        continue;
-    service_announce(&b->service);
+    for (bool more = true; more; service_announce(&b->service))
+        more = service_run(&b->service, b->now);
 }
 
 static int ask(struct bench *b, struct service_client *client,
