@@ -56,7 +56,7 @@ static struct small_world *met(void)
     const struct wire_message m = {.type = WIRE_WELCOME, .lanes = 1, .operations = 9};
     struct small_world *w = small_world_new(2);
     memset(&r, 0, sizeof r);
-    memory = calloc(1, CLIENT_TURN + 1);
+    memory = calloc(1, CLIENT_TURN + CLIENT_LONG_PIECE);
     sink = calloc(1, LARGER);
     for (size_t i = 0; i < LARGER; i++)
         memory[i] = (uint8_t)(i * 31 >> 3);
