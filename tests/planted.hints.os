@@ -20,6 +20,7 @@ os_log_waits unit/fabric_hw/os/log_test
 os_node_outlives_its_driver unit/programs/memkv_scenario_machines_test
 os_notify_abstract_as_path fabric_hw/os/notify_test
 os_old_handle_taken fabric_hw/os/handles_test
+os_overtaken_events_are_old fabric_hw/os/io_test
 os_reset_is_orderly conformance_os
 os_run_signal_unheard fabric_hw/os/run_test
 os_run_tells_nothing unit/fabric_hw/os/run_test

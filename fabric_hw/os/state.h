@@ -52,8 +52,9 @@ struct os_fabric {
     bool no_io_uring;
 
     int epoll;
-    uint64_t now; /* of the latest look at the clock inside poll */
-    bool polling; /* inside poll: what is pushed needs no arming */
+    uint64_t now;  /* of the latest look at the clock inside poll */
+    uint64_t told; /* the time of the latest event that was polled: times never go back */
+    bool polling;  /* inside poll: what is pushed needs no arming */
     struct os_spin spin;
     struct os_wake wake, timer;
     uint64_t armed; /* when the timer descriptor goes off; only where timer.fd is open */
