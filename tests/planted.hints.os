@@ -37,3 +37,4 @@ os_sysfs_path_ignored fabric_hw/os/sysfile_test
 os_sysroot_left fabric_hw/os/sysfile_test
 os_wake_unheard conformance_os
 os_workers_waited_for unit/fabric_hw/os/workers_test
+os_writes_through_cache fabric_hw/os/io_test

@@ -44,12 +44,14 @@ def run(paths, seconds):
     AGAIN times; that it passed at a later try is said."""
     cases, why = _once(paths, seconds, JOBS)
     for case in cases or []:
-        tries = 1
+        tries, first = 1, (case.get("failures") or [{}])[0]
         while case["status"] == "failed" and tries <= AGAIN:
             tries += 1
             again, _ = _once([case["file"], *(["--cell", case["cell"]] if case["cell"] else [])],
                              60, 1)
             if again and again[0]["status"] == "passed":
                 case.update(again[0])
-                proc.say(f"    passed at try {tries}: {case['file']} [{case['cell']}]")
+                proc.say(f"    passed at try {tries}: {case['file']} [{case['cell']}], which had failed: "
+                         f"line {first.get('line')}: expected {first.get('expected')}, found "
+                         f"{first.get('found')}")
     return cases, why
