@@ -65,15 +65,6 @@ static bool render_all(struct daemon *daemon)
     return done;
 }
 
-static bool concerns(const struct sim_host *host, const struct service_news *news)
-{
-    for (size_t i = 0; i < sim_device_count(host); i++) {
-        if (sim_device_at(host, i) == news->device)
-            return true;
-    }
-    return false;
-}
-
 /* A program that hears of a change reads it in its tree at once, as from a kernel, whose tables are
  * new before it tells of them. */
 static void announce(struct daemon *daemon)
@@ -83,7 +74,7 @@ static void announce(struct daemon *daemon)
     for (size_t i = 0; i < count; i++) {
         const struct sim_host *host = sim_host_at(sim_testbed_world(service->tb), i);
         for (size_t j = 0; j < service->news_count; j++) {
-            if (!concerns(host, &service->news[j]))
+            if (strcmp(sim_device_host(service->news[j].device), sim_host_name(host)) != 0)
                 continue;
             (void)(PLANTED(simfabric_tells_before_it_shows) || render(daemon, i, false));
             break;

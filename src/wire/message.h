@@ -66,8 +66,7 @@ struct wire_message {
     uint8_t key_length;
     uint32_t offset;     /* BULK, PAYLOAD: where the bytes belong in the value */
     const uint8_t *data; /* `length` bytes: BULK to be sent, in no frame; PAYLOAD that has come */
-    struct wire_tag_run
-        *run; /* BULK to be sent: gets its bytes as the stream takes them; or null */
+    struct wire_tag_run *run;    /* BULK to be sent: gets what the stream has taken; or null */
     uint8_t mac[WIRE_TAG_BYTES]; /* the last BULK of a PUT: ends its tag; else zeros */
     uint16_t lanes;
     uint8_t rails;
