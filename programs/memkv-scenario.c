@@ -18,6 +18,7 @@
 #include "fabric_sim/testbed.h"
 #include "lib/part.h"
 #include "src/client/program.h"
+#include "src/fabric/planted.h"
 #include "src/scenario/agent.h"
 #include "src/scenario/command.h"
 #include "src/scenario/remote.h"
@@ -120,9 +121,13 @@ static size_t poll_workers(struct worker *workers, struct pollfd *fds, unsigned 
     return busy;
 }
 
-/* A signal for this process alone did not reach those that it made. */
-static void stop_workers(const struct worker *workers, unsigned jobs)
+/* A signal for this process alone did not reach those that it made. Each is told once: the second
+ * signal would end it before it has cleaned up. */
+static void stop_workers(const struct worker *workers, unsigned jobs, bool *told)
 {
+    if (*told && !PLANTED(scenario_workers_told_twice))
+        return;
+    *told = true;
     for (unsigned i = 0; i < jobs; i++) {
         if (workers[i].fd >= 0)
             kill(workers[i].pid, SIGTERM);
@@ -135,7 +140,7 @@ static bool spread(void *context, size_t count, unsigned jobs,
     struct worker *workers = calloc(jobs, sizeof *workers);
     struct pollfd *fds = calloc(jobs, sizeof *fds);
     size_t next = 0;
-    bool lived = true;
+    bool lived = true, told = false;
     if (!workers || !fds)
         abort();
     for (unsigned i = 0; i < jobs; i++)
@@ -150,7 +155,7 @@ static bool spread(void *context, size_t count, unsigned jobs,
             next++;
         }
         if (interrupted(context))
-            stop_workers(workers, jobs);
+            stop_workers(workers, jobs, &told);
         if (poll_workers(workers, fds, jobs) == 0)
             break;
         for (unsigned i = 0; i < jobs; i++) {

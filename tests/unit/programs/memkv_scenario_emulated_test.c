@@ -118,12 +118,30 @@ static void a_runner_that_is_killed_leaves_no_fabric(void **state)
     nothing_is_left(place);
 }
 
+/* Each of the cases that are under way is told once, and has the time to clean up. */
+static void a_run_that_is_interrupted_leaves_nothing_of_any_case(void **state)
+{
+    struct place *place = *state;
+    need_fabric(place);
+    put_scenario(place, NODES, PUT "  - {nothing: 1 m}\n");
+    assert_int_equal(
+        shell(place, "cd %s && sed -i '2i matrix: {case: [a, b, c, d]}' x.yaml", place->folder), 0);
+    assert_int_equal(run(place, "",
+                         "--slow --jobs 4 >said & runner=$!; "
+                         "until [ $(ls simfabric/*/socket 2>/dev/null | wc -l) = 4 ]; do :; done; "
+                         "names=$(ls simfabric); kill -TERM $runner; wait $runner; "
+                         "for name in $names; do ! test -e /tmp/$name || exit 9; done"),
+                     0);
+    nothing_is_left(place);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, place_setup, place_teardown)
     const struct CMUnitTest tests[] = {TEST(faults_reach_the_fabric_and_nothing_of_it_is_left),
                                        TEST(several_cases_at_a_time_do_not_meet),
                                        TEST(what_is_not_simulated_is_skipped_with_the_reason),
-                                       TEST(a_runner_that_is_killed_leaves_no_fabric)};
+                                       TEST(a_runner_that_is_killed_leaves_no_fabric),
+                                       TEST(a_run_that_is_interrupted_leaves_nothing_of_any_case)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
