@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "fabric_sim/simfabric/tree.h"
@@ -157,6 +158,35 @@ static void whatever_a_port_shows_changes_the_state_of_the_tree(void **state)
     }
 }
 
+/* What is begun while it is deleted ends up deleted too, or cannot be made any more. */
+static void a_folder_that_others_still_fill_is_deleted(void **state)
+{
+    struct bench *b = *state;
+    for (int round = 0; round < 100; round++) {
+        char folder[300], inner[340];
+        struct stat status;
+        snprintf(folder, sizeof(folder), "%s/busy", b->folder);
+        assert_int_equal(mkdir(folder, 0700), 0);
+        pid_t other = fork();
+        assert_true(other >= 0);
+        if (other == 0) {
+            for (int i = 0; i < 200; i++) {
+                snprintf(inner, sizeof(inner), "%s/%d", folder, i);
+                if (mkdir(inner, 0700) != 0)
+                    break;
+            }
+            _exit(0);
+        }
+        snprintf(inner, sizeof(inner), "%s/0", folder);
+        while (stat(inner, &status) != 0)
+            continue;
+        bool deleted = tree_delete(folder);
+        assert_int_equal(waitpid(other, NULL, 0), other);
+        assert_true(deleted);
+        assert_int_not_equal(stat(folder, &status), 0);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -167,6 +197,7 @@ int main(void)
         TEST(the_interface_of_a_gid_is_not_named_as_the_machine_has_none),
         TEST(every_entry_of_a_gid_table_has_a_type),
         TEST(whatever_a_port_shows_changes_the_state_of_the_tree),
-        TEST(a_tree_that_cannot_be_written_is_told)};
+        TEST(a_tree_that_cannot_be_written_is_told),
+        TEST(a_folder_that_others_still_fill_is_deleted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
