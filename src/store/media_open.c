@@ -27,7 +27,8 @@ static void step_plain(struct media *m, enum media_step next, enum fabric_io_op 
 
 static void open_path(struct media *m, enum media_step next, const char *path, uint32_t flags)
 {
-    flags |= FABRIC_IO_LOCK | (m->init.direct ? FABRIC_IO_DIRECT : FABRIC_IO_DIRECT_WRITES);
+    const uint32_t past = m->init.direct ? FABRIC_IO_DIRECT : FABRIC_IO_DIRECT_WRITES;
+    flags |= FABRIC_IO_LOCK | (PLANTED(store_writes_through_cache) ? 0u : past);
     step(m, next,
          (struct fabric_io){.op = FABRIC_IO_OPEN,
                             .path = path,

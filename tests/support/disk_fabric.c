@@ -14,6 +14,7 @@ struct disk_fabric {
     size_t done_count, done_read;
     uint64_t points, counts[FABRIC_IO_LIST + 1];
     uint64_t refuse_in;
+    uint32_t flags; /* of the latest OPEN */
     enum fabric_error refuse_with;
 };
 
@@ -57,6 +58,8 @@ static enum fabric_error io_submit(struct fabric *head, const struct fabric_io *
 {
     struct disk_fabric *f = of(head);
     f->counts[io->op]++;
+    if (io->op == FABRIC_IO_OPEN)
+        f->flags = io->flags;
     if (is_change(io->op)) {
         f->points++;
         if (f->refuse_in && --f->refuse_in == 0)
@@ -143,4 +146,9 @@ void disk_fabric_refuse(struct disk_fabric *f, uint64_t nth, enum fabric_error e
 uint64_t disk_fabric_count(const struct disk_fabric *f, enum fabric_io_op op)
 {
     return f->counts[op];
+}
+
+uint32_t disk_fabric_flags(const struct disk_fabric *f)
+{
+    return f->flags;
 }

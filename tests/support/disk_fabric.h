@@ -24,5 +24,7 @@ uint64_t disk_fabric_points(const struct disk_fabric *f);
 void disk_fabric_refuse(struct disk_fabric *f, uint64_t nth, enum fabric_error error);
 /* How often an operation was submitted. */
 uint64_t disk_fabric_count(const struct disk_fabric *f, enum fabric_io_op op);
+/* The flags of the latest OPEN. */
+uint32_t disk_fabric_flags(const struct disk_fabric *f);
 
 #endif

@@ -48,6 +48,20 @@ static void one_that_another_has_open_is_refused(void **state)
     media_bed_down(&other);
 }
 
+/* A value is fetched by the device from where it lies: in a file only writes go past the cache. */
+static void writes_go_past_the_page_cache_reads_only_of_a_device(void **state)
+{
+    const uint32_t past = FABRIC_IO_DIRECT | FABRIC_IO_DIRECT_WRITES;
+    (void)state;
+    assert_int_equal(media_bed_open(&bed), FABRIC_OK);
+    assert_int_equal(disk_fabric_flags(bed.fabric) & past, FABRIC_IO_DIRECT_WRITES);
+    media_bed_kill(&bed);
+    bed.init.direct = true;
+    (void)media_bed_open(&bed); /* whether a store made as a file is taken does not matter */
+    assert_int_equal(disk_fabric_flags(bed.fabric) & past, FABRIC_IO_DIRECT);
+    media_bed_kill(&bed);
+}
+
 static void one_of_a_later_version_is_refused(void **state)
 {
     (void)state;
@@ -262,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         MEDIA_BED_TEST(one_that_another_has_open_is_refused),
+        MEDIA_BED_TEST(writes_go_past_the_page_cache_reads_only_of_a_device),
         MEDIA_BED_TEST(one_of_a_later_version_is_refused),
         MEDIA_BED_TEST(one_damaged_superblock_is_mended_from_the_other),
         MEDIA_BED_TEST(without_superblocks_it_is_refused),
